@@ -6,18 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "cli/base/argwords.h"
 #include "cli/base/cli.h"
 #include "cli/format/fmt_sinfo.h"
 #include "cli/format/json_job.h"
 #include "cli/base/opts.h"
-#include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/base/fedview.h"
 #include "cli/base/iterate.h"
@@ -47,7 +46,7 @@ struct sinfo {
     struct cli cli;
     struct json_option json;
     const char *format, *format_long, *sort, *cluster_words;
-    bool all, hide, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
+    bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
         summarize, reasons, reservations, format_given, partition_given;
     uint32_t iterate_s;
     char **partitions;
@@ -144,8 +143,7 @@ static const struct opt rows[] = {
     OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), NULL, NULL,
         "names", "columns as name[:[.][width][suffix]],..."),
     OPT("future", 'F', OPT_NONE, OPT_FLAG(future), NULL, NULL, NULL, "also nodes in state FUTURE"),
-    OPT("hide", 0, OPT_NONE, OPT_AND(OPT_UNFLAG(all), OPT_GIVEN(hide)), NULL, NULL, NULL,
-        "leave out hidden partitions"),
+    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
     OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, take_iterate), NULL, NULL, "seconds",
         "list again and again"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
@@ -294,13 +292,13 @@ static bool node_wanted(const struct sinfo *s, const Pst__NodeRecord *n)
     return sinfo_filter_match(&s->states, &state);
 }
 
-static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *p)
+static bool partition_wanted(const struct sinfo *s, const struct cluster_nodes *data,
+                             const Pst__PartitionRecord *p)
 {
     for (size_t i = 0; i < s->n_partitions; i++)
         if (strcmp(s->partitions[i], p->name) == 0)
             return true;
-    return !s->partition_given &&
-           (s->all || !filter_partition_hidden(p) || (geteuid() == 0 && !s->hide));
+    return !s->partition_given && cluster_nodes_shows(data, p, s->all);
 }
 
 static size_t row_slot(const struct row_table *t, const char *key)
@@ -428,7 +426,7 @@ static void gather_all(struct sinfo *s)
 
     for (size_t c = 0; c < s->n_data; c++)
         for (size_t p = 0; p < s->data[c].n_parts; p++)
-            if (partition_wanted(s, s->data[c].parts[p].record))
+            if (partition_wanted(s, &s->data[c], s->data[c].parts[p].record))
                 gather_part(s, c, p, &key);
 }
 

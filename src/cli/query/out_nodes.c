@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "cli/base/argwords.h"
+#include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "wire/ops.h"
 
@@ -105,8 +108,10 @@ static int load_cluster(struct client *c, const struct pb_fieldset *fields,
                            nodes.n ? nodes.now_us : now_us(), ret);
     free(nodes.records);
     free(parts.records);
-    if (r >= 0)
+    if (r >= 0) {
         ret->version = info.version;
+        ret->sees_hidden = info.sees_hidden || geteuid() == 0;
+    }
     return r;
 }
 
@@ -231,12 +236,54 @@ bool cluster_part_has(const struct cluster_part *part, size_t node)
            bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes);
 }
 
-int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text)
+bool cluster_nodes_shows(const struct cluster_nodes *t, const Pst__PartitionRecord *p, bool all)
+{
+    return all || t->sees_hidden || !filter_partition_hidden(p);
+}
+
+int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, bool all, char **ret_text)
 {
     struct strbuf sb = STRBUF_INIT;
 
     for (size_t p = 0; p < t->n_parts; p++)
-        if (cluster_part_has(&t->parts[p], node))
+        if (cluster_part_has(&t->parts[p], node) && cluster_nodes_shows(t, t->parts[p].record, all))
             strbuf_addf(&sb, "%s%s", sb.len ? "," : "", t->parts[p].record->name);
     return strbuf_detach(&sb, ret_text);
+}
+
+struct hidden_names {
+    char **names;
+    size_t n;
+};
+
+static int note_hidden(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct hidden_names *h = ctx;
+    const Pst__PartitionRecord *p = (const Pst__PartitionRecord *)record;
+
+    if (p->name && !info->sees_hidden && geteuid() != 0 && filter_partition_hidden(p))
+        argwords_add(&h->names, &h->n, p->name);
+    return 0;
+}
+
+int hidden_partitions_load(struct client *c, char ***ret_names, size_t *ret_n)
+{
+    Pst__QueryRequest request = query_to_print();
+    struct pb_fieldset set = { 0 };
+    struct hidden_names h = { 0 };
+    int r;
+
+    query_need_names("name hidden allow_groups", &pst__partition_record__descriptor, &set);
+    r = query_fields(&set, &request.fields, &request.n_fields);
+    if (r >= 0)
+        r = query_run(c, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
+                      note_hidden, &h, NULL);
+    free(request.fields);
+    if (r < 0) {
+        argwords_free(h.names, h.n);
+        return r;
+    }
+    *ret_names = h.names;
+    *ret_n = h.n;
+    return r;
 }

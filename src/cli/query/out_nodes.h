@@ -29,6 +29,7 @@ struct cluster_nodes {
     size_t n_parts;
     int64_t now_us;
     uint64_t version; /* of all this: see struct query_info */
+    bool sees_hidden; /* likewise */
 };
 
 /* Load everything.  fields: of node records, beside those that states and names need; NULL = all.
@@ -48,5 +49,10 @@ void cluster_nodes_done(struct cluster_nodes *t);
 long cluster_nodes_find(const struct cluster_nodes *t, const char *name);
 /* Is node i in it? */
 bool cluster_part_has(const struct cluster_part *part, size_t node);
-/* Names of the partitions of node i at commas.  Caller frees *ret_text. */
-int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text);
+/* Is p shown?  all: the option of the command. */
+bool cluster_nodes_shows(const struct cluster_nodes *t, const Pst__PartitionRecord *p, bool all);
+/* Names of the partitions of node i that are shown so, at commas.  Caller frees *ret_text. */
+int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, bool all, char **ret_text);
+/* Names of the partitions that are not shown to the caller unless he asks for all of them.  Caller
+ * frees with argwords_free().  Returns as query_run(). */
+int hidden_partitions_load(struct client *c, char ***ret_names, size_t *ret_n);

@@ -112,6 +112,7 @@ static int on_frame(void *ctx, const struct frame *frame)
         s->info.lsn = batch->lsn;
     if (batch->has_version)
         s->info.version = batch->version;
+    s->info.sees_hidden = s->info.sees_hidden || (batch->has_sees_hidden && batch->sees_hidden);
     if (batch->has_planned_us)
         s->info.planned_us = batch->planned_us;
     if (batch->has_next_at)

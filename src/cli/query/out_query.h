@@ -22,6 +22,7 @@ struct query_info {
     bool unchanged;     /* the request has a version or a time, and there is nothing new */
     uint64_t next_at;   /* where the next page begins; 0: there is none */
     int64_t planned_us; /* of jobs: when the scheduler last planned; 0: not yet */
+    bool sees_hidden;   /* of partitions: hidden ones are shown to the caller unasked */
 };
 
 /* record is borrowed for the call.  < 0 ends the query with that value. */

@@ -57,8 +57,7 @@ static const struct opt rows[] = {
     FEDVIEW_FEDERATION,
     OPT("future", 'F', OPT_NONE, OPT_FLAG(future), "@FUTURE", NULL, NULL,
         "also nodes in state FUTURE"),
-    OPT("hide", 0, OPT_NONE, OPT_AND(OPT_UNFLAG(all), OPT_GIVEN(hide)), NULL, NULL, NULL,
-        "leave out hidden partitions"),
+    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     FEDVIEW_LOCAL,
     OPT("map", 0, OPT_NONE, OPT_FLAG(map), NULL, NULL, NULL,
@@ -110,7 +109,6 @@ static void cmd_all(struct scontrol *s, int argc, char **argv)
     (void)argc;
     (void)argv;
     s->all = true;
-    s->hide = false;
 }
 
 static void cmd_hide(struct scontrol *s, int argc, char **argv)
@@ -118,7 +116,6 @@ static void cmd_hide(struct scontrol *s, int argc, char **argv)
     (void)argc;
     (void)argv;
     s->all = false;
-    s->hide = true;
 }
 
 static void cmd_details(struct scontrol *s, int argc, char **argv)

@@ -15,7 +15,7 @@ struct scontrol {
     struct client *client; /* connected at the first request */
     struct show_opts show;
     struct json_option json;
-    bool all, hide, future, quiet;
+    bool all, future, quiet;
     bool changes_only; /* watch */
     bool map;          /* show topology */
     const char *since, *clusters;

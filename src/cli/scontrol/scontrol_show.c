@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
+#include "cli/base/argwords.h"
 #include "cli/base/ids.h"
 #include "cli/format/json_alloc.h"
 #include "conf/json/json_conf.h"
@@ -25,6 +27,7 @@
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_stepjobs.h"
 #include "cli/query/out_tres.h"
+#include "cli/scontrol/blockorder.h"
 #include "model/words/names.h"
 #include "version.h"
 #include "wire/errors.h"
@@ -36,14 +39,18 @@ struct showing {
     struct json js;
     struct filter_ids ids;
     const char *cluster, *name;
-    struct clusters fed;          /* that are shown as one; none: the cluster of s->cli */
-    int64_t now_us, planned_us;   /* of the last cluster */
-    struct step_jobs jobs;        /* with steps */
-    struct step_use *use;         /* of jobs in JSON: what their steps use */
+    struct clusters fed;        /* that are shown as one; none: the cluster of s->cli */
+    int64_t now_us, planned_us; /* of the last cluster */
+    struct step_jobs jobs;      /* with steps */
+    struct step_use *use;       /* of jobs in JSON: what their steps use */
+    struct block_order order;   /* of the records of one array, while it is asked for */
+    bool by_order;
     const struct hostlist *names; /* of nodes; NULL: all */
     bool *found;                  /* ... and which of them a cluster has */
     uint64_t shown;
-    bool known; /* a job of that number is there, if not that task */
+    bool known;    /* a job of that number is there, if not that task */
+    char **hidden; /* partitions whose jobs are shown by number alone */
+    size_t n_hidden;
 };
 
 static void begin_json(struct showing *w, const char *list)
@@ -115,6 +122,8 @@ static int ask_each(struct showing *w, int (*ask)(struct showing *w), const char
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+#define ORDER_BYTES (64u << 20) /* of records that are brought into order */
+
 static void put_job(struct showing *w, const struct job_row *r)
 {
     w->shown++;
@@ -122,7 +131,25 @@ static void put_job(struct showing *w, const struct job_row *r)
         json_job(&w->js, r);
     else
         show_job(&w->out, r, &w->s->show);
-    cli_write_out(&w->out, false);
+    w->by_order = w->by_order && r->job->array_job_id && w->out.len < ORDER_BYTES;
+    if (w->by_order)
+        check_mem_or_die(block_order_add(&w->order, r->job->job_id, w->out.len));
+    if (!w->by_order)
+        cli_write_out(&w->out, false);
+}
+
+/* In hidden partitions alone, of those that it may run in. */
+static bool is_hidden(const struct showing *w, const char *list)
+{
+    size_t n = 0, all = 1;
+
+    if (!w->n_hidden || !list)
+        return false;
+    for (const char *p = list; *p; p++)
+        all += *p == ',';
+    for (size_t i = 0; i < w->n_hidden; i++)
+        n += wordlist_has(list, w->hidden[i]);
+    return n == all;
 }
 
 struct task_walk {
@@ -158,6 +185,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
     if (w->fed.n && !w->s->view.sibling && job_is_copy(&t.row))
         return 0; /* the record that tells of the job is another cluster's */
+    if (is_hidden(w, j->partition))
+        return 0;
     w->known = true;
     if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, job_group_id(j)))
         return filter_each_task(j->array_tasks, on_task, &t);
@@ -216,10 +245,17 @@ static int ask_jobs(struct showing *w)
         filter_add_number(&filter.job_ids, &filter.n_job_ids, w->ids.ids[0].job_id);
     request.jobs = &filter;
     r = w->s->json.wanted ? step_use_load(c, &filter, &w->use) : 0;
+    if (r >= 0 && !w->ids.n && !w->s->all)
+        r = hidden_partitions_load(c, &w->hidden, &w->n_hidden);
     if (r >= 0)
         r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, w,
                       &info);
+    argwords_free(w->hidden, w->n_hidden);
+    w->hidden = NULL;
+    w->n_hidden = 0;
     w->use = step_use_free(w->use);
+    if (w->by_order)
+        check_mem_or_die(block_order_apply(&w->order, w->ids.ids[0].job_id, &w->out));
     w->now_us = info.now_us;
     w->planned_us = info.planned_us;
     filter_done(&filter);
@@ -240,7 +276,9 @@ static void show_jobs(struct scontrol *s, const char *name)
     }
     if (s->json.wanted)
         begin_json(&w, "jobs");
+    w.by_order = !s->json.wanted && !w.fed.n && w.ids.n == 1 && !w.ids.ids[0].has_het;
     r = ask_each(&w, ask_jobs, "slurm_load_jobs");
+    block_order_done(&w.order);
     if (s->json.wanted && (r == 0 || r == -EREMOTEIO))
         end_json(&w, true, w.shown ? w.now_us : 0);
     else if (r < 0)
@@ -422,7 +460,7 @@ static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
     struct tres_rules rules = tres_rules_of(cli_conf(&w->s->cli));
     struct show_node_of of;
 
-    check_mem_or_die(cluster_nodes_partitions(t, i, &parts));
+    check_mem_or_die(cluster_nodes_partitions(t, i, w->s->all, &parts));
     check_mem_or_die(out_node_tres(t, i, &rules, &tres));
     check_mem_or_die(out_node_used(n, &rules, &used));
     of = (struct show_node_of){ .partitions = parts,
@@ -539,8 +577,7 @@ static int ask_partitions(struct showing *w)
         const Pst__PartitionRecord *p = t.parts[i].record;
         _cleanup_free_ char *tres = NULL;
 
-        if ((w->name && strcmp(w->name, p->name) != 0) ||
-            (!s->all && (s->hide || geteuid() != 0) && filter_partition_hidden(p)))
+        if ((w->name && strcmp(w->name, p->name) != 0) || !cluster_nodes_shows(&t, p, s->all))
             continue;
         check_mem_or_die(out_part_tres(&t, &t.parts[i], &rules, &tres));
         if (s->json.wanted)

@@ -16,6 +16,7 @@
 #include "cli/base/iterate.h"
 #include "cli/format/json_alloc.h"
 #include "cli/format/json_job.h"
+#include "cli/query/out_nodes.h"
 #include "cli/squeue/squeue.h"
 #include "model/words/names.h"
 #include "wire/errors.h"
@@ -279,34 +280,18 @@ void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescripto
         die_loading(q, op == OP_QUERY_JOBS ? "slurm_load_jobs" : "slurm_get_job_steps", r);
 }
 
-static int on_partition(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
-{
-    struct squeue *q = ctx;
-    const Pst__PartitionRecord *p = (const Pst__PartitionRecord *)record;
-
-    (void)info;
-    if (p->name && filter_partition_hidden(p))
-        argwords_add(&q->hidden, &q->n_hidden, p->name);
-    return 0;
-}
-
-/* Which partitions are hidden.  Jobs asked for by number are shown wherever they are. */
+/* Which partitions are hidden.  Jobs asked for by number are shown wherever they are, and so are
+ * those of a partition that is named. */
 void squeue_load_hidden(struct squeue *q)
 {
-    struct pb_fieldset set = { 0 };
-    Pst__QueryRequest request = query_to_print();
     int r;
 
     argwords_free(q->hidden, q->n_hidden);
     q->hidden = NULL;
     q->n_hidden = 0;
-    if (q->all || (q->jobs_given && !q->hide))
+    if (q->all || ((q->jobs_given || q->filter.request.n_partitions) && !q->hide))
         return;
-    query_need_names("name hidden allow_groups", &pst__partition_record__descriptor, &set);
-    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
-    r = query_run(q->client, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
-                  on_partition, q, NULL);
-    free(request.fields);
+    r = hidden_partitions_load(q->client, &q->hidden, &q->n_hidden);
     if (r < 0)
         die_loading(q, "slurm_load_partitions", r);
 }

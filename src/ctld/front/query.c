@@ -51,6 +51,7 @@ struct query {
     uint64_t rights;        /* what of PrivateData keeps records from him; 0 = he sees all */
     uint64_t sent;          /* records */
     bool own_only, nothing; /* jobs: his own, and those of the accounts he coordinates */
+    bool sees_hidden;       /* partitions that others have to ask for */
     /* MCSParameters=privatedata: what has no label, or one in `labels` */
     bool by_label;
     struct wordset coordinated; /* accounts */
@@ -365,11 +366,17 @@ static uint64_t shown_version(const struct query *q)
     return v[q->kind];
 }
 
+/* The same, different for callers with other rights. */
+static uint64_t own_version(const struct query *q, uint64_t version)
+{
+    return version ^ q->rights ^ q->sees_hidden;
+}
+
 static bool is_unchanged(const struct query *q, uint64_t version)
 {
     const Pst__QueryRequest *req = q->req;
 
-    return (req->has_unless_version && req->unless_version == (version ^ q->rights)) ||
+    return (req->has_unless_version && req->unless_version == own_version(q, version)) ||
            (req->has_changed_since_us && !q->rights && req->changed_since_us > 0 &&
             version < (uint64_t)req->changed_since_us);
 }
@@ -394,7 +401,9 @@ static void begin_answer(struct query *q, Pst__RecordBatch *batch)
 
     SET(batch, now_us, core_shown_now(q->front->ctld));
     SET(batch, lsn, q->view->lsn);
-    SET(batch, version, version ^ q->rights);
+    SET(batch, version, own_version(q, version));
+    if (q->sees_hidden)
+        SET(batch, sees_hidden, true);
     if (q->kind == VIEW_JOBS)
         SET(batch, planned_us, views_planned_us(q->front->ctld->views));
     if (is_unchanged(q, version)) {
@@ -514,6 +523,8 @@ static void note_hidden(struct query *q)
     struct ctld *ctld = q->front->ctld;
     unsigned hidden = policy_hidden(ctld, conn_peer(q->conn)->uid, q->caller);
 
+    q->sees_hidden =
+        q->kind == VIEW_PARTS && policy_sees_all(ctld, conn_peer(q->conn)->uid, q->caller);
     q->nothing = (q->kind == VIEW_NODES && hidden & PRIVATE_NODES) ||
                  (q->kind == VIEW_PARTS && hidden & PRIVATE_PARTITIONS);
     q->own_only = (q->kind == VIEW_JOBS || q->kind == VIEW_STEPS) && hidden & PRIVATE_JOBS;
@@ -601,6 +612,15 @@ static int prepare_query(struct query *q, struct err *err)
     return r;
 }
 
+/* Must the core say what the caller may see?  Of partitions, where some are not for everybody: it
+ * knows who is an operator. */
+static bool rights_count(const struct query *q)
+{
+    return conn_peer(q->conn)->uid != 0 &&
+           (atomic_load(&q->front->ctld->private_data) ||
+            (q->kind == VIEW_PARTS && !q->sees_hidden && (!q->view || q->view->has_hidden)));
+}
+
 void query_start(struct front *f, struct conn *c, const struct frame *frame)
 {
     struct query *q = calloc(1, sizeof(*q));
@@ -624,12 +644,14 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
         query_free(q);
         return;
     }
-    if (conn_peer(c)->uid != 0 && atomic_load(&f->ctld->private_data)) {
+    q->view = views_get_fresh(f->ctld->views);
+    q->sees_hidden = q->kind == VIEW_PARTS && core_is_admin(f->ctld, conn_peer(c)->uid);
+    if (rights_count(q)) {
         users_lookup(f->users, conn_peer(c)->uid, &q->caller, &q->groups);
         if (!q->caller)
             q->caller = strdup(""); /* the uid has no user name */
+        q->view = view_unref(q->view);
     }
-    q->view = q->caller ? NULL : views_get_fresh(f->ctld->views);
     if (q->view)
         stream_query(c, q);
     else

@@ -608,6 +608,16 @@ static void set_versions(struct views *v, struct view *view)
     }
 }
 
+static bool has_hidden(const struct views *v, const struct cluster *c)
+{
+    if (v->current && !v->changed[VIEW_PARTS])
+        return v->current->has_hidden;
+    for (size_t i = 0; i < c->nparts; i++)
+        if (c->parts[i]->rec->hidden || c->parts[i]->rec->allow_groups)
+            return true;
+    return false;
+}
+
 static struct view *view_make(struct views *v, const struct cluster *c, uint64_t lsn)
 {
     struct view *view = must(calloc(1, sizeof(*view)));
@@ -615,6 +625,7 @@ static struct view *view_make(struct views *v, const struct cluster *c, uint64_t
     atomic_init(&view->refs, 1);
     view->lsn = lsn;
     view->made_us = now_us();
+    view->has_hidden = has_hidden(v, c);
     set_versions(v, view);
     for (size_t k = 0; k < VIEW_KINDS; k++) {
         struct build *b = &v->build[k];

@@ -56,6 +56,7 @@ struct view {
     struct view_table tables[VIEW_KINDS];
     uint8_t *cluster; /* encoded ClusterRecord */
     size_t cluster_len;
+    bool has_hidden; /* a partition is not shown to everybody: hidden, or for groups */
 };
 
 /* The next record of a table of a published view, NULL at the end; start with *pos = 0. */

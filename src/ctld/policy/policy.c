@@ -276,12 +276,15 @@ unsigned policy_private(const struct conf *conf)
     return bits;
 }
 
+bool policy_sees_all(const struct ctld *ctld, uid_t uid, const char *caller)
+{
+    return core_is_admin(ctld, uid) || (caller && am_admin_level(ctld->cluster->am, caller) >=
+                                                      PST__ADMIN_LEVEL__ADMIN_OPERATOR);
+}
+
 unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller)
 {
-    if (core_is_admin(ctld, uid) ||
-        (caller && am_admin_level(ctld->cluster->am, caller) >= PST__ADMIN_LEVEL__ADMIN_OPERATOR))
-        return 0;
-    return policy_private(ctld->conf);
+    return policy_sees_all(ctld, uid, caller) ? 0 : policy_private(ctld->conf);
 }
 
 void policy_each_coordinated(const struct ctld *ctld, const char *caller,

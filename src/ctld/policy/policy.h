@@ -47,7 +47,9 @@ enum policy_private { /* PrivateData */
 };
 /* What the configuration hides; also in ctld->private_data, for other threads. */
 unsigned policy_private(const struct conf *conf);
-/* Of that, what is hidden from this user; caller: his name or NULL. */
+/* Is nothing hidden from this user: an operator?  caller: his name or NULL. */
+bool policy_sees_all(const struct ctld *ctld, uid_t uid, const char *caller);
+/* Of what the configuration hides, what is hidden from him. */
 unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller);
 /* Every account that he coordinates: fn for each. */
 void policy_each_coordinated(const struct ctld *ctld, const char *caller,

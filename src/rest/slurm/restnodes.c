@@ -48,8 +48,8 @@ static void put_node(struct rest_call *call, const struct cluster_nodes *t, size
     const Pst__NodeRecord *n = t->nodes[i].record;
     struct tres_rules rules = tres_rules_of(rest_conf(call));
 
-    if (cluster_nodes_partitions(t, i, &parts) == 0 && out_node_tres(t, i, &rules, &tres) == 0 &&
-        out_node_used(n, &rules, &used) == 0)
+    if (cluster_nodes_partitions(t, i, true, &parts) == 0 &&
+        out_node_tres(t, i, &rules, &tres) == 0 && out_node_used(n, &rules, &used) == 0)
         json_node(&call->js, n,
                   &(struct show_node_of){
                       .partitions = parts, .tres = tres, .tres_used = used, .now_us = t->now_us });

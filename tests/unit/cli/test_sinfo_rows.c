@@ -90,7 +90,7 @@ static void test_table(void **state)
     assert_int_equal(cluster_nodes_find(&table, "node10"), 4);
     assert_int_equal(cluster_nodes_find(&table, "node5"), -1);
     assert_int_equal(table.parts[1].n_nodes, 2);
-    assert_int_equal(cluster_nodes_partitions(&table, 0, &parts), 0);
+    assert_int_equal(cluster_nodes_partitions(&table, 0, true, &parts), 0);
     assert_string_equal(parts, "debug,low");
 }
 
