@@ -1,7 +1,7 @@
 /* sacctmgr_jobs.c - records of jobs: notes made afterwards, and runs that never ended
  *
- * A runaway job is open in the accounting store though the controller does not know it.  The store
- * is asked again about those found: what ended between the two questions is none. */
+ * Which runs are runaways: runaways.h.  The store is asked again about those found: what ended and
+ * was forgotten between the two questions is none. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/query/out_job.h"
+#include "cli/sacctmgr/runaways.h"
 #include "cli/sacctmgr/sacctmgr_keys.h"
 #include "wire/errors.h"
 
@@ -245,14 +246,8 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
 struct runaways {
     Pst__AcctJob **jobs;
     size_t n;
-    uint32_t *live; /* ids that the controller knows as not over */
-    size_t n_live;
+    struct known_runs known; /* to the controller */
 };
-
-static bool is_open(const Pst__JobRecord *j)
-{
-    return j->state <= PST__JOB_STATE__JOB_SUSPENDED;
-}
 
 static int keep_open(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -260,7 +255,7 @@ static int keep_open(void *ctx, const ProtobufCMessage *record, const struct que
     ProtobufCMessage *copy;
 
     (void)info;
-    if (!is_open(((const Pst__AcctJob *)record)->job))
+    if (!runaways_is_open(((const Pst__AcctJob *)record)->job))
         return 0;
     check_mem_or_die(pb_dup(record, &copy));
     r->jobs = xrealloc_or_die(r->jobs, r->n + 1, sizeof(*r->jobs));
@@ -268,24 +263,12 @@ static int keep_open(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
-static int keep_live(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int keep_known(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
-    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
     struct runaways *r = ctx;
 
     (void)info;
-    if (!is_open(j))
-        return 0;
-    r->live = xrealloc_or_die(r->live, r->n_live + 1, sizeof(*r->live));
-    r->live[r->n_live++] = j->job_id;
-    return 0;
-}
-
-static int by_id(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return (a > b) - (a < b);
+    return runaways_note(&r->known, (const Pst__JobRecord *)record);
 }
 
 static void drop_jobs(struct runaways *r)
@@ -326,29 +309,24 @@ static bool ask_controller(struct smgr *s, struct runaways *r)
     int rc = cli_connect(&s->cli, &c, &err);
 
     if (rc == 0)
-        rc = query_run(c, OP_QUERY_JOBS, &req.base, &pst__job_record__descriptor, keep_live, r,
+        rc = query_run(c, OP_QUERY_JOBS, &req.base, &pst__job_record__descriptor, keep_known, r,
                        &info);
     if (rc < 0)
         smgr_fail(s, "sacctmgr: error: slurmctld cannot say which jobs live: %s\n",
                   err.text[0] ? err.text : client_strerror(c, rc));
     client_free(c);
-    if (r->n_live)
-        qsort(r->live, r->n_live, sizeof(*r->live), by_id);
     return rc == 0;
 }
 
 /* Ids of those the controller does not know.  Caller frees. */
-static uint32_t *unknown_ids(const struct runaways *r, size_t *ret_n)
+static uint32_t *unknown_ids(struct runaways *r, size_t *ret_n)
 {
     uint32_t *ids = xmalloc_or_die((r->n + 1) * sizeof(*ids));
     size_t n = 0;
 
-    for (size_t i = 0; i < r->n; i++) {
-        uint32_t id = r->jobs[i]->job->job_id;
-
-        if (!r->n_live || !bsearch(&id, r->live, r->n_live, sizeof(*r->live), by_id))
-            ids[n++] = id;
-    }
+    for (size_t i = 0; i < r->n; i++)
+        if (!runaways_is_known(&r->known, r->jobs[i]->job))
+            ids[n++] = r->jobs[i]->job->job_id;
     *ret_n = n;
     return ids;
 }
@@ -473,6 +451,6 @@ void smgr_show_runaway(struct smgr *s, int n, char **words)
         }
     }
     drop_jobs(&r);
-    free(r.live);
+    runaways_done(&r.known);
     free(ids);
 }
