@@ -36,7 +36,9 @@ struct acct {
     struct store store;
     struct nodes *nodes;
     struct blobs blobs;
-    unsigned keep; /* enum acct_keep */
+    unsigned keep;         /* enum acct_keep */
+    acct_key_fn *tell_key; /* NULL: nobody asks */
+    void *key_ctx;
     struct sql_stmt *save_meta, *save_suspend, *end_suspend;
     struct meta meta;  /* as of the batch being applied */
     struct meta saved; /* as committed */
@@ -241,6 +243,12 @@ void acct_keep(struct acct *a, unsigned keep)
     a->keep = keep;
 }
 
+void acct_tell_keys(struct acct *a, acct_key_fn *fn, void *ctx)
+{
+    a->tell_key = fn;
+    a->key_ctx = ctx;
+}
+
 void acct_fed(struct acct *a, int64_t time_us)
 {
     a->meta.fed_us = MAX(a->meta.fed_us, time_us);
@@ -411,6 +419,12 @@ static Pst__JobRecord kept_part(const struct acct *a, const Pst__JobRecord *rec)
     return own;
 }
 
+static void tell_key(struct acct *a, const Pst__JobRecord *rec)
+{
+    if (a->tell_key && rec->user_name)
+        a->tell_key(a->key_ctx, rec->user_name, rec->wckey ? rec->wckey : "");
+}
+
 static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
 {
     struct store *s = &a->store;
@@ -442,6 +456,8 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
     count_part((Pst__JobRecord *)copy, (const Pst__JobRecord *)copy);
     tidy_record((Pst__JobRecord *)copy, time_us);
     cache_mark(&s->cache, e);
+    if (job_state(rec) == JOB_STATE(RUNNING))
+        tell_key(a, rec);
     return 0;
 }
 
@@ -511,7 +527,7 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
     struct store *s = &a->store;
     struct entry *e = NULL;
     int r = store_job(s, p->job_id, &e);
-    bool was_suspended, is_suspended;
+    bool was_pending, was_suspended, is_suspended;
     Pst__JobRecord set;
     int64_t run, next;
 
@@ -519,6 +535,7 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         return r;
     run = e->run;
     next = p->set ? row_of(s, p->set) : 0;
+    was_pending = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(PENDING);
     was_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
     if (next && next != run) {
         r = close_run(a, e, p->set->has_part_id, time_us);
@@ -539,6 +556,8 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
         count_part((Pst__JobRecord *)e->rec, p->set);
     tidy_record((Pst__JobRecord *)e->rec, time_us);
     cache_mark(&s->cache, e);
+    if (was_pending && job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(RUNNING))
+        tell_key(a, (const Pst__JobRecord *)e->rec);
     is_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
     if (next && next != run && p->set->has_part_id)
         r = store_move_steps(s, run, next); /* e may be gone now */

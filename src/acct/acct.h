@@ -66,6 +66,10 @@ void acct_keep(struct acct *a, unsigned keep);
 bool acct_keeps_blob(const Pst__Transaction *tx, const Pst__Blob *blob, unsigned keep);
 uint64_t acct_cursor(const struct acct *a); /* lsn of the last transaction stored */
 int64_t acct_source(const struct acct *a);  /* number of the cluster in the store */
+/* fn is told the WCKey of each job that starts ("": none) in transactions from now on.  It must not
+ * block. */
+typedef void acct_key_fn(void *ctx, const char *user, const char *key);
+void acct_tell_keys(struct acct *a, acct_key_fn *fn, void *ctx);
 /* Everything older than time_us has been applied (inside a batch); transactions say as much
  * themselves. */
 void acct_fed(struct acct *a, int64_t time_us);

@@ -25,6 +25,7 @@
 #define NAME_MAX_BYTES 64u
 
 struct source {
+    struct feeds *feeds;
     char name[NAME_MAX_BYTES];
     pthread_mutex_t lock; /* of all below */
     struct acct *acct;    /* NULL: opened at the next registration */
@@ -37,6 +38,8 @@ struct source {
 
 struct feeds {
     char *location;
+    feeds_key_fn *tell_key;
+    void *key_ctx;
     pthread_mutex_t lock; /* of the list; sources stay where they are */
     struct source *sources[SOURCES_MAX];
     size_t n;
@@ -74,7 +77,21 @@ int feeds_new(const char *location, struct feeds **ret)
     return 0;
 }
 
-static struct source *source_new(const char *name)
+void feeds_tell_keys(struct feeds *f, feeds_key_fn *fn, void *ctx)
+{
+    f->tell_key = fn;
+    f->key_ctx = ctx;
+}
+
+static void tell_key(void *ctx, const char *user, const char *key)
+{
+    const struct source *s = ctx;
+
+    if (s->feeds->tell_key)
+        s->feeds->tell_key(s->feeds->key_ctx, s->name, user, key);
+}
+
+static struct source *source_new(struct feeds *f, const char *name)
 {
     struct source *s = calloc(1, sizeof(*s));
 
@@ -84,6 +101,7 @@ static struct source *source_new(const char *name)
         free(s);
         return NULL;
     }
+    s->feeds = f;
     pthread_mutex_init(&s->lock, NULL);
     (void)snprintf(s->name, sizeof(s->name), "%s", name); /* its length was checked */
     return s;
@@ -99,7 +117,7 @@ static struct source *get_source(struct feeds *f, const char *name, bool make)
         if (strcmp(f->sources[i]->name, name) == 0)
             s = f->sources[i];
     if (!s && make && f->n < SOURCES_MAX) {
-        s = source_new(name);
+        s = source_new(f, name);
         if (s)
             f->sources[f->n++] = s;
     }
@@ -183,6 +201,7 @@ static int do_register(struct serve_call *call, struct source *s, const Pst__Dbd
         return r;
     if (req->has_keep)
         acct_keep(s->acct, req->keep);
+    acct_tell_keys(s->acct, tell_key, s);
     if (req->has_last_lsn && acct_cursor(s->acct) > req->last_lsn) {
         log_error("cluster %s: stored up to record %llu, and its journal ends at %llu: a repair "
                   "cut it; going on "

@@ -213,12 +213,22 @@ static unsigned rules_of(const struct conf_dbd *conf)
            (conf_dbd_bool(conf, CONF_DBD_ALL_RESOURCES_ABSOLUTE) ? ADMIN_ABSOLUTE_RESOURCES : 0);
 }
 
+/* On the thread of the feed. */
+static void keep_key(void *ctx, const char *cluster, const char *user, const char *key)
+{
+    struct dbd *d = ctx;
+
+    if (atomic_load(&d->track_keys))
+        adminserve_job_key(d->admin, cluster, user, key);
+}
+
 void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
 
     debug_set(&d->debug, conf);
     settings_of(conf, &set);
+    atomic_store(&d->track_keys, conf_dbd_bool(conf, CONF_DBD_TRACK_WC_KEY));
     if (d->serve)
         serve_set(d->serve, &set);
     if (d->admin)
@@ -330,6 +340,8 @@ int dbd_work(struct dbd *d, struct err *err)
                                            .ctx = d };
 
         r = adminserve_start(&admin, &d->admin, err);
+        atomic_store(&d->track_keys, conf_dbd_bool(d->conf, CONF_DBD_TRACK_WC_KEY));
+        feeds_tell_keys(d->feeds, keep_key, d);
     }
     if (r == 0)
         r = httphealth_new(&health, &d->health, err);

@@ -43,6 +43,7 @@ struct dbd {
     struct auth_keys *keys;
     struct auth_tokens *tokens; /* NULL: AuthAltTypes lets none in */
     struct feeds *feeds;
+    atomic_bool track_keys; /* TrackWCKey */
     struct rpc_stat rpcs[OP_MAX_];
     _Atomic int64_t since_us; /* when the counting of rpcs began */
     struct serve *serve;

@@ -382,6 +382,15 @@ int admin_leave(struct admin *a, const char *cluster, const char *federation, in
     return run_own(a, now_us, federation_leave, &l, err);
 }
 
+int admin_job_key(struct admin *a, const char *cluster, const char *user, const char *name,
+                  int64_t now_us, struct err *err)
+{
+    const Pst__WckeyRecord *have = am_wckey_named(a->am, cluster, user, name);
+    struct job_key k = { cluster, user, name };
+
+    return have && !have->deleted ? 0 : run_own(a, now_us, wckey_of_job, &k, err);
+}
+
 /* ---- making and ending ----------------------------------------------------------------------- */
 
 /* Where new numbers begin: behind all that ever were. */

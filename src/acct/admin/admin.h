@@ -63,6 +63,11 @@ int admin_register(struct admin *a, const Pst__AcctClusterRecord *cluster,
 int admin_leave(struct admin *a, const char *cluster, const char *federation, int64_t now_us,
                 struct err *err);
 
+/* A job of this user runs under this WCKey ("": none, "*name": his default), which is made if it is
+ * not there. */
+int admin_job_key(struct admin *a, const char *cluster, const char *user, const char *name,
+                  int64_t now_us, struct err *err);
+
 /* Do a request.  The reply always says how each operation ended, unless the store itself failed (<
  * 0): nothing changed then, nor when one operation failed.  Caller frees *ret_reply with
  * pst__acct_admin_reply__free_unpacked(). */

@@ -146,6 +146,13 @@ bool set_has_assoc(const Pst__AcctSet *set);
 typedef void admin_op_fn(struct admin_run *run, const Pst__AcctCond *where,
                          const Pst__AcctSet *set);
 admin_op_fn account_add, account_modify, account_delete;
+/* A job has named it; arg: struct job_key.  Beyond so many keys none is made for jobs: their names
+ * are the users'. */
+#define WCKEYS_OF_JOBS_MAX 100000u
+struct job_key {
+    const char *cluster, *user, *name;
+};
+void wckey_of_job(struct admin_run *run, void *arg);
 admin_op_fn user_add, user_modify, user_delete;
 admin_op_fn coord_add, coord_delete;
 admin_op_fn qos_add, qos_modify, qos_delete;

@@ -264,7 +264,8 @@ void wckey_set_default(struct admin_run *run, const char *cluster, const char *u
     free(ids);
 }
 
-static void add_wckey(struct admin_run *run, const char *cluster, const char *user,
+/* False: it is there. */
+static bool put_wckey(struct admin_run *run, const char *cluster, const char *user,
                       const char *name, bool is_default)
 {
     const Pst__WckeyRecord *have = am_wckey_named(run->a->am, cluster, user, name);
@@ -272,7 +273,7 @@ static void add_wckey(struct admin_run *run, const char *cluster, const char *us
     char where[32], info[600];
 
     if (have && !have->deleted)
-        return;
+        return false;
     w.has_wckey_id = w.has_is_default = w.has_created_us = w.has_modified_us = 1;
     w.wckey_id = run->a->next_wckey++;
     w.cluster = (char *)cluster; /* copied, not changed; likewise below */
@@ -284,6 +285,16 @@ static void add_wckey(struct admin_run *run, const char *cluster, const char *us
     (void)snprintf(info, sizeof(info), "wckey_name='%s', user='%s', is_def=%d", name, user,
                    is_default);
     run_txn(run, "Add WCKeys", cluster, NULL, user, where, info);
+    return true;
+}
+
+static void add_wckey(struct admin_run *run, const char *cluster, const char *user,
+                      const char *name, bool is_default)
+{
+    char info[600];
+
+    if (!put_wckey(run, cluster, user, name, is_default))
+        return;
     (void)snprintf(info, sizeof(info), "C = %-10s W = %-10s U = %-9s", cluster, name, user);
     run_string(run, &run->res->wckeys, &run->res->n_wckeys, info);
     if (is_default || !am_default_wckey(run->a->am, cluster, user))
@@ -307,6 +318,14 @@ void wckey_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acc
                 add_wckey(run, clusters[c], where->users[u], where->names[i],
                           def && strcmp(def, where->names[i]) == 0);
     free(clusters);
+}
+
+void wckey_of_job(struct admin_run *run, void *arg)
+{
+    const struct job_key *k = arg;
+
+    if (am_count(run->a->am, AM_WCKEY) < WCKEYS_OF_JOBS_MAX)
+        (void)put_wckey(run, k->cluster, k->user, k->name, false);
 }
 
 static bool wckey_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)

@@ -24,6 +24,7 @@
 
 #define REQUESTS_MAX 10000u
 #define REQUESTS_USER 64u /* of one user, when so many wait */
+#define KEYS_MAX 256u     /* of jobs, that wait */
 #define FRAME_BYTES (256u << 10)
 #define RETRY_US (500 * 1000)
 #define BUSY_TRIES 10 /* of a second each: another writes */
@@ -34,6 +35,12 @@ struct request {
     unsigned op;
     uint32_t id;
     ProtobufCMessage *msg;
+};
+
+/* Of adminserve_job_key(). */
+struct key_note {
+    struct key_note *next;
+    char *cluster, *user, *name;
 };
 
 /* A thread that waits for adminserve_sight(). */
@@ -70,6 +77,8 @@ struct adminserve {
     uint64_t known;
     struct follower *followers; /* under the lock */
     struct sight_ask *asks;     /* likewise; of threads that wait for told */
+    struct key_note *keys;      /* likewise; the newest first */
+    size_t n_keys;
     pthread_cond_t told;
     /* the thread's own */
     struct sql *db;
@@ -517,6 +526,87 @@ int adminserve_sight(struct adminserve *s, uid_t uid, struct admin_sight *ret, s
     return ask.r;
 }
 
+/* ---- keys of jobs ---------------------------------------------------------------------------- */
+
+static struct key_note *key_note_free(struct key_note *k)
+{
+    struct key_note *next = k->next;
+
+    free(k->cluster);
+    free(k->user);
+    free(k->name);
+    free(k);
+    return next;
+}
+
+/* Is it kept in mind?  The lock is held. */
+static bool has_key(const struct adminserve *s, const char *cluster, const char *user,
+                    const char *name)
+{
+    for (const struct key_note *k = s->keys; k; k = k->next)
+        if (strcmp(k->user, user) == 0 && strcmp(k->name, name) == 0 &&
+            strcmp(k->cluster, cluster) == 0)
+            return true;
+    return false;
+}
+
+void adminserve_job_key(struct adminserve *s, const char *cluster, const char *user,
+                        const char *name)
+{
+    struct key_note *k = calloc(1, sizeof(*k));
+
+    if (!k)
+        return;
+    k->cluster = strdup(cluster);
+    k->user = strdup(user);
+    k->name = strdup(name);
+    pthread_mutex_lock(&s->lock);
+    if (k->cluster && k->user && k->name && s->n_keys < KEYS_MAX &&
+        !has_key(s, cluster, user, name)) {
+        k->next = s->keys;
+        s->keys = k;
+        s->n_keys++;
+        k = NULL;
+        pthread_cond_signal(&s->wake);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (k)
+        (void)key_note_free(k); /* it was no list */
+}
+
+static int make_key(struct adminserve *s, const struct key_note *k, struct err *err)
+{
+    int r = -EBUSY; /* the feed writes at just that time */
+
+    for (int i = 0; r == -EBUSY && i < BUSY_TRIES; i++)
+        r = admin_job_key(s->admin, k->cluster, k->user, k->name, now_us(), err);
+    return r;
+}
+
+static void make_keys(struct adminserve *s)
+{
+    struct err err = { .text = "" };
+    struct key_note *keys;
+    int r;
+
+    pthread_mutex_lock(&s->lock);
+    keys = s->keys;
+    s->keys = NULL;
+    s->n_keys = 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!keys)
+        return;
+    r = ensure_store(s, &err);
+    for (; keys; keys = key_note_free(keys))
+        if (r == 0)
+            r = make_key(s, keys, &err);
+    if (r == 0 && admin_version(s->admin) > s->delivered)
+        r = deliver_changes(s, NULL, NULL, 0);
+    if (r < 0)
+        log_limited(LOG_ERROR, "the WCKeys of jobs are not kept: %s",
+                    err.text[0] ? err.text : strerrordesc_np(-r));
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 static struct request *take_request(struct adminserve *s)
@@ -528,7 +618,7 @@ static struct request *take_request(struct adminserve *s)
     ts =
         (struct timespec){ .tv_sec = until / USEC_PER_SEC, .tv_nsec = until % USEC_PER_SEC * 1000 };
     pthread_mutex_lock(&s->lock);
-    while (!s->head && !s->asks && !s->stopping) {
+    while (!s->head && !s->asks && !s->keys && !s->stopping) {
         if (!s->failing && !s->behind)
             pthread_cond_wait(&s->wake, &s->lock);
         else if (pthread_cond_timedwait(&s->wake, &s->lock, &ts) == ETIMEDOUT)
@@ -564,6 +654,7 @@ static void *run_thread(void *arg)
         struct request *q = take_request(s);
 
         answer_sights(s);
+        make_keys(s);
         if (q) {
             int64_t start = now_mono_us();
 
@@ -652,6 +743,8 @@ struct adminserve *adminserve_stop(struct adminserve *s)
         request_free(q);
     }
     close_store(s);
+    while (s->keys)
+        s->keys = key_note_free(s->keys);
     while (s->followers) {
         struct follower *f = s->followers;
 

@@ -53,6 +53,11 @@ struct adminserve_config {
  * no thread. */
 int adminserve_start(const struct adminserve_config *config, struct adminserve **ret,
                      struct err *err);
+/* See admin_job_key().  What it changed is delivered as for requests; what cannot be kept in mind,
+ * because too much waits already, comes again with the user's next job.  Any thread; never
+ * blocks. */
+void adminserve_job_key(struct adminserve *s, const char *cluster, const char *user,
+                        const char *name);
 void adminserve_rule(struct adminserve *s, unsigned rules); /* other config.rules; any thread */
 /* OP_ACCT_ADMIN, OP_ACCT_LIST, OP_ACCT_BLOB or OP_ACCT_FOLLOW; msg is taken.  Never blocks. Any
  * thread. */

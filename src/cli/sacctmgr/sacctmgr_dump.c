@@ -315,7 +315,7 @@ static void put_wckeys(struct dump *d, const char *user)
 
         if (strcmp(w->user, user) != 0)
             break;
-        if (*w->name)
+        if (*w->name && *w->name != '*') /* not those that only jobs have made */
             strbuf_addf(&list, "%s%s", list.len ? "," : "", w->name);
     }
     put_text(d, "WCKeys", strbuf_str(&list));

@@ -264,4 +264,21 @@ static const struct ctld_op acctadmin_ops[] = { { OP_ACCT_ADMIN, .front = answer
                                                 { OP_ACCT_BLOB, .front = answer_request },
                                                 { 0 } };
 
-const struct ctld_service acctadmin_service = { .name = "acctadmin", .ops = acctadmin_ops };
+/* The core's copy of the keys is as new as the log: what is made already is not asked for again. */
+static void note_key(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    const char *cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME);
+    const Pst__JobRecord *r = j->rec;
+    const Pst__WckeyRecord *have;
+
+    (void)lsn;
+    if (!ctld->acct_admin || !r->wckey || !r->user_name || !conf_bool(ctld->conf, CONF_TRACK_WCKEY))
+        return;
+    have = am_wckey_named(ctld->cluster->am, cluster, r->user_name, r->wckey);
+    if (!have || have->deleted)
+        adminserve_job_key(ctld->acct_admin->serve, cluster, r->user_name, r->wckey);
+}
+
+const struct ctld_service acctadmin_service = { .name = "acctadmin",
+                                                .ops = acctadmin_ops,
+                                                .job_started = note_key };

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from conftest import wait_until
+
 CONF = "AccountingStorageTRES=gres/gpu,license/matlab"
 
 
@@ -234,6 +236,15 @@ def test_runaway_jobs(tree):
     mgr(tree, "-i", "list", "runawayjobs", "set", "endstate=failed")
     assert tree.sacct("-X", "-j", job, "-o", "state,end")[0][0] == "FAILED"
     assert "No runaway jobs found" in mgr(tree, "list", "runawayjobs").out
+
+
+def test_wckeys_of_jobs(make_cluster):
+    """Without slurmdbd: the key that a job names is listed once it has started."""
+    c = make_cluster(nodes=1, conf="TrackWCKey=yes")
+    c.sbatch("--hold", "--wckey=held", "-o", "/dev/null", wrap="true")
+    c.sbatch("--wckey=zz", "-o", "/dev/null", wrap="true")
+    wait_until(lambda: ["zz"] in rows(c, "list", "wckey", "format=wckey"), "the key of the job")
+    assert ["held"] not in rows(c, "list", "wckey", "format=wckey")
 
 
 def test_preempt_modes(tree):
