@@ -383,6 +383,7 @@ static const struct opt_command command = {
     .usage_status = CLI_EXIT_FAILED,
     .terse = true,
     .permute = true,
+    .help_with_h = true,
     .names = print_names,
 };
 

@@ -57,6 +57,14 @@ struct salloc {
     bool revoked;           /* a signal ended the allocation before the command */
 };
 
+static bool has_interactive_step(const struct conf *conf)
+{
+    const char *value;
+    size_t len;
+
+    return conf_option(conf, CONF_LAUNCH_PARAMETERS, "use_interactive_step", &value, &len);
+}
+
 static void collect_options(struct salloc *s)
 {
     int status;
@@ -72,6 +80,9 @@ static void collect_options(struct salloc *s)
     cli_set_verbosity(&s->cli, s->opts.verbose);
     if (status != 0)
         exit(status);
+    /* the command runs here, and only a step can be in a container */
+    if (jobopts_has(&s->opts, JO_CONTAINER) && !has_interactive_step(cli_conf(&s->cli)))
+        cli_die(CLI_EXIT_FAILED, "--container requires LaunchParameters=use_interactive_step");
     for (size_t k = 0; s->cli.verbose > 0 && k < s->het.n; k++)
         jobshow_defined(&s->het.list[k]);
 }
@@ -81,8 +92,7 @@ static void collect_options(struct salloc *s)
 static void choose_command(struct salloc *s)
 {
     const struct conf *conf = cli_conf(&s->cli);
-    const char *shell = getenv("SHELL"), *value;
-    size_t len;
+    const char *shell = getenv("SHELL");
 
     if (s->first < s->argc) {
         s->command = s->argv + s->first;
@@ -90,7 +100,7 @@ static void choose_command(struct salloc *s)
     }
     s->interactive = true;
     s->command = xmalloc_or_die(4 * sizeof(char *));
-    if (conf_option(conf, CONF_LAUNCH_PARAMETERS, "use_interactive_step", &value, &len)) {
+    if (has_interactive_step(conf)) {
         s->command[0] = xstrdup_or_die("/bin/sh");
         s->command[1] = xstrdup_or_die("-c");
         s->command[2] =

@@ -348,6 +348,10 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
         next_line(sb, o);
         strbuf_addf(sb, "Prefer=%s", j->prefer);
     }
+    if (j->cluster_features) {
+        next_line(sb, o);
+        strbuf_addf(sb, "ClusterFeatures=%s", j->cluster_features);
+    }
     if (j->reservation) {
         next_line(sb, o);
         strbuf_addf(sb, "Reservation=%s", j->reservation);

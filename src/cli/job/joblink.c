@@ -457,7 +457,7 @@ static void step_refused(struct joblink *l, uint32_t job_id)
         }
         return;
     }
-    if (bad_job(l->err_code)) {
+    if (bad_job(l->err_code) || l->err_code == ESLURM_JOB_PENDING) {
         if (l->err_code == ESLURM_JOB_FINISHED)
             cli_error("Slurm job %u has expired", job_id);
         else

@@ -333,6 +333,8 @@ static int immediate_code(const struct waiter *w, const struct job *j)
 {
     if (!w->at_once)
         return ESLURM_NODES_BUSY;
+    if (j && job_is_pending(j->rec) && job_is_held(j->rec))
+        return ESLURM_DEPENDENCY;
     if (!j || !job_is_pending(j->rec) || !j->rec->has_pend_reason)
         return ESLURM_IMMEDIATE;
     if (is_limit(j->rec->pend_reason))
@@ -347,6 +349,9 @@ static int immediate_code(const struct waiter *w, const struct job *j)
         return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     case PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL:
         return ESLURM_NODE_NOT_AVAIL;
+    case PST__JOB_REASON__REASON_DEPENDENCY:
+    case PST__JOB_REASON__REASON_BEGIN_TIME:
+        return ESLURM_DEPENDENCY; /* it is not its turn, whatever is free */
     default:
         return ESLURM_IMMEDIATE;
     }

@@ -101,7 +101,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     else
         (void)snprintf(own, sizeof(own), "%u", conn_peer(cmd->conn)->uid);
     if (req->user && strcmp(req->user, own) != 0 && !admin) {
-        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;
     }
     if (!admin && conf_option_u64(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "max_token_lifespan", &max))

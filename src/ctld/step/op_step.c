@@ -9,7 +9,7 @@
 #include "ctld/step/steps.h"
 
 /* Why the caller gets no step of the job, 0 = he may: that it is over or waits comes before whose
- * it is, which tells nothing that the queue does not.  His own that waits is waited for. */
+ * it is, which tells nothing that the queue does not.  A job that waits has no steps yet. */
 static int step_refusal(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
 {
     bool may = cmd_may_act_as(ctld, cmd, r->uid);
@@ -18,9 +18,9 @@ static int step_refusal(const struct ctld *ctld, const struct cmd *cmd, const Ps
         return ESLURM_ACCESS_DENIED;
     if (job_is_ended(r))
         return ESLURM_JOB_FINISHED;
-    if (may)
-        return 0;
-    return job_is_pending(r) ? ESLURM_JOB_PENDING : ESLURM_ACCESS_DENIED;
+    if (job_is_pending(r))
+        return ESLURM_JOB_PENDING;
+    return may ? 0 : ESLURM_ACCESS_DENIED;
 }
 
 void op_step_create(struct ctld *ctld, struct cmd *cmd)

@@ -111,6 +111,9 @@ int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
     code = code ? code : check_list(types, r->tres_per_job, UINT32_MAX);
     code = code ? code : check_list(types, r->tres_per_socket, UINT32_MAX);
     code = code ? code : check_per_task(types, r->tres_per_task);
+    /* GPUs that follow from the tasks. */
+    if (code == 0 && r->has_ntasks_per_gpu && r->ntasks_per_gpu && !wordlist_has(types, "gpu"))
+        code = ESLURM_INVALID_GRES;
     if (code == 0 && r->gpu_bind && !binding_known(types, r->gpu_bind))
         code = ESLURM_INVALID_TRES;
     /* A job gets whole GPUs or shares of GPUs on a node, never both. */

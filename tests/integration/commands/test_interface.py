@@ -58,8 +58,9 @@ JOB = {
 # What goes with it; what cannot stand alone.
 WITH = {"time-min": ["--time=10"], "time": [], "deadline": ["--time=5"], "segment": ["--nodes=2"], "batch": ["--constraint=f1"],
         "no-allocate": ["--nodelist=node1"]}
-# Refused where they stand alone: srun has no job whose nodes it could count.
-ALONE = {("srun", "relative"): "srun: fatal: --relative option invalid for job allocation request\n"}
+# Refused where they stand alone: srun has no job whose nodes it could count, salloc no step that a container could hold.
+ALONE = {("srun", "relative"): "srun: fatal: --relative option invalid for job allocation request\n",
+         ("salloc", "container"): "salloc: error: --container requires LaunchParameters=use_interactive_step\n"}
 # They need devices, another job or a person: tests of their own.
 ELSEWHERE = {
     "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "cpus-per-gpu", "mem-per-gpu",
