@@ -164,13 +164,14 @@ class Pair:
             return texts
         return [differential.apply_rules(self.rules, name, text, self.used, plain(command)) for name, text in zip(("peer", "ours"), texts)]
 
-    def excused(self, user, command, kind, text):
+    def excuse(self, user, command, kind, text):
+        """The case that excuses this difference, or None."""
         for case in self.rules.get("case", []):
             if re.search(case["command"], f"{user}$ {command}") and re.search(case.get("text", ""), text) and \
                     case.get("kind", kind) == kind:
                 self.excuses.append((case, user, command, kind, text))
-                return True
-        return False
+                return case
+        return None
 
     # ---- playing
 
@@ -222,13 +223,16 @@ class Pair:
                 yield name, peer, ours
 
     def answers_apart(self, user, command, *answers):
-        found = []
-        for name, peer, ours in self.texts_apart(command, *answers):
+        """Each refusal has the status of the mistake that it tells: a case that excuses another mistake excuses it, too (`exit`)."""
+        found, other_mistake = [], False
+        for name, peer, ours in reversed(list(self.texts_apart(command, *answers))):
             same = name != "exit" and sorted(peer.split("\n")) == sorted(ours.split("\n"))
             kind, text = "order" if same else name, differential.lines_apart(name, peer, ours)
-            if not self.excused(user, command, kind, text):
+            case = self.excuse(user, command, kind, text)
+            other_mistake |= bool(case and case.get("exit") and all(answer[0] for answer in answers))
+            if not case and not (name == "exit" and other_mistake):
                 found.append(Difference(user, command, kind, text))
-        return found
+        return found[::-1]
 
     def take_jobs(self, answers):
         """A submission has a place in the order, also when it was refused; by one side alone, it is undone: True."""
@@ -257,7 +261,7 @@ class Pair:
         self.heard[-1][1] = {name: differential.mask(text, self.sides[0].names) for name, text in theirs.items()}
         self.same = not new
         texts = sorted(self.told(item) for item in new)
-        return [Difference(user, command, "state", text) for text in texts if not self.excused(user, command, "state", text)]
+        return [Difference(user, command, "state", text) for text in texts if not self.excuse(user, command, "state", text)]
 
     def told(self, item):
         head, key, peer, ours = item
