@@ -51,6 +51,29 @@ static bool cleared(uint32_t number)
     return false;
 }
 
+/* Enough of the first letters of a key name it, on nodes and partitions as on jobs. */
+static void test_short_node_and_part_keys(void **state)
+{
+    (void)state;
+    assert_int_equal(set(UPDATE_NODE, "stat=drain"), 0);
+    assert_int_equal(u.node_action, PST__NODE_ACTION__NODE_ACT_DRAIN);
+    assert_int_equal(set(UPDATE_NODE, "reas=disk"), 0);
+    assert_string_equal(u.node.reason, "disk");
+    assert_int_equal(set(UPDATE_NODE, "COMM=hi"), 0);
+    assert_string_equal(u.node.comment, "hi");
+    assert_int_equal(set(UPDATE_NODE, "avail=a,b"), 0);
+    assert_string_equal(u.node.features, "a,b");
+    assert_int_equal(set(UPDATE_NODE, "node=x"), -ENOENT);
+    assert_int_equal(set(UPDATE_PART, "maxt=30"), 0);
+    assert_int_equal(u.part.max_time_min, 30);
+    assert_int_equal(set(UPDATE_PART, "MaxN=2"), 0);
+    assert_int_equal(u.part.max_nodes, 2);
+    assert_int_equal(set(UPDATE_PART, "prioritytier=3"), 0);
+    assert_int_equal(u.part.priority_tier, 3);
+    assert_int_equal(set(UPDATE_PART, "max=2"), -ENOENT);
+    assert_int_equal(set(UPDATE_PART, "d=2"), -ENOENT);
+}
+
 static void test_job_values(void **state)
 {
     (void)state;
@@ -277,6 +300,7 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_short_node_and_part_keys, fresh, gone),
         cmocka_unit_test_setup_teardown(test_job_values, fresh, gone),
         cmocka_unit_test_setup_teardown(test_job_empty_clears, fresh, gone),
         cmocka_unit_test_setup_teardown(test_limit_changes, fresh, gone),
