@@ -325,7 +325,8 @@ void step_debug(struct step *s, enum log_level level, const char *fmt, ...)
 /* The same as step_notice() to the standard error of a task, at fd. */
 void task_notice(const struct step *s, int fd, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Send line without adding anything to it.  It must end with a newline. */
+/* Send line without adding anything to it.  It must end with a newline.  NULL: srun is only told
+ * whether the step is being ended from outside. */
 void step_tell(struct step *s, char *line);
 
 /* io.c: srun's connection and the tasks' pipes */

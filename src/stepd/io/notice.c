@@ -22,7 +22,7 @@ void step_tell(struct step *s, char *line)
         if (client_send_nonblock(s->srun, OP_STEP_MESSAGE, FRAME_ONEWAY, client_next_id(s->srun),
                                  &msg.base) < 0)
             io_lost(s);
-    } else {
+    } else if (line) {
         output_tell(s, s->err_fd, line, strlen(line));
     }
 }

@@ -51,6 +51,11 @@ static void write_cancelled(struct step *s, const char *reason, int shown_signal
     if (s->noticed || s->step_id == UINT32_MAX)
         return;
     s->noticed = true;
+    if (s->launch && s->launch->node_index > 0) { /* the step's first node writes the line */
+        if (s->from_outside)
+            step_tell(s, NULL); /* srun goes by any of them */
+        return;
+    }
     (void)localtime_r(&now, &tm);
     (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
     if (s->launch)

@@ -576,6 +576,18 @@ def test_step_cancelled_from_elsewhere(c):
                         r"srun: error: \1: tasks 0-1: Killed\nrc=137\n", c.out(job)), c.out(job)
 
 
+def test_first_node_tells_of_a_cancelled_step(c):
+    """Recordings 44 and 68: no other node writes the line, not even when the first has no task left; srun is told all the same."""
+    job = c.sbatch("-N2", "-n2", "-w", "node[1-2]", wrap="srun sleep 100; srun bash -c '[ $SLURM_PROCID = 0 ] && exit; touch up; sleep 100'")
+    wait_until(lambda: "running" in c.run("scontrol", "show", "step", f"{job}.0", check=False).out.lower(), "the first step runs")
+    c.run("scancel", f"{job}.0")
+    wait_until((c.work / "up").exists, "the second step runs")
+    c.run("scancel", f"{job}.1")
+    c.wait_end(job)
+    assert re.findall(r"STEP (\S+) ON (\S+) CANCELLED", c.out(job)) == [(f"{job}.0", "node1")], c.out(job)
+    assert c.out(job).count("srun: Job step aborted: Waiting up to ") == 2, c.out(job)
+
+
 def test_stop_signals_of_a_cancelled_job(c):
     """SIGCONT comes before SIGTERM, in whatever order they are read."""
     srun = c.popen("srun", "-n1", "bash", "-c", "echo on; exec sleep 100", stdout=-1, stderr=-1)
