@@ -4,26 +4,23 @@
 #include "base/digest.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include <openssl/evp.h>
 
+#include "base/processonce.h"
+
 struct digest_run; /* is an EVP_MD_CTX */
 
-static struct {
-    pthread_once_t once;
-    EVP_MD *md; /* NULL: no memory; freed with the process */
-} sha256 = { .once = PTHREAD_ONCE_INIT };
-
-static void fetch_sha256(void)
+static void *fetch_sha256(void)
 {
-    sha256.md = EVP_MD_fetch(NULL, "SHA256", NULL);
+    return EVP_MD_fetch(NULL, "SHA256", NULL);
 }
 
+/* NULL: no memory. */
 static const EVP_MD *digest_algorithm(void)
 {
-    return pthread_once(&sha256.once, fetch_sha256) == 0 ? sha256.md : NULL;
+    return processonce(fetch_sha256);
 }
 
 int digest_of(const void *data, size_t len, struct digest *ret)

@@ -137,7 +137,7 @@ static void build_job(struct salloc *s, const struct jobopts *jo, Pst__JobRecord
         safetext_clean(job->command); /* a file's name may be anything */
     }
     job->interactive = job->has_interactive = true;
-    plugins_fill_job(job);
+    plugins_fill_job(&s->cli, job);
     if (!job->name)
         check_mem_or_die(pb_set_str(
             &job->name, jobopts_has(&s->opts, JO_NO_SHELL) ? "no-shell" : "interactive"));
@@ -178,7 +178,7 @@ static void build_environment(struct salloc *s, const Pst__JobStatus *grant, str
     if (!grant->n_het_jobs)
         envlist_add_options(env, &s->opts);
     submit_env(&s->cli, env);
-    plugins_add_env(env);
+    plugins_add_env(&s->cli, env);
     allocenv_add_launchers(env, cli_conf(&s->cli));
     if (grant->n_het_jobs)
         allocenv_add_het(env, grant->het_jobs, grant->n_het_jobs);
@@ -398,13 +398,15 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "salloc");
     hetopts_init(&s.het, JOBOPTS_SALLOC);
     plugins_load(&s.cli, false);
+    s.het.more = plugins_options(&s.cli);
     collect_options(&s);
-    plugins_options_done(NULL, 0);
+    plugins_options_done(&s.cli, NULL, 0);
     choose_command(&s);
     catch_signals(&s);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = allocate_and_run(&s);
     joblink_done(&s.link);
-    plugins_end();
+    plugins_end(&s.cli);
+    clifilter_end(&s.cli);
     return status;
 }

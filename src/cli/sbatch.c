@@ -205,7 +205,7 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     if (!jobopts_has(&s->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
     envlist_unset(&env, "SLURM_JWT"); /* it outlives the job's owner's wish to share it */
-    plugins_add_env(&env);
+    plugins_add_env(&s->cli, &env);
     envlist_pack(&env, ret);
 }
 
@@ -227,7 +227,7 @@ static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
     job->batch = job->has_batch = !jobopts_has(jo, JO_EXTERNAL);
-    plugins_fill_job(job);
+    plugins_fill_job(&s->cli, job);
     if (!job->name) {
         check_mem_or_die(pb_set_str(&job->name, default_name(s, jo)));
         safetext_clean(job->name); /* a file's name may be anything */
@@ -382,10 +382,12 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sbatch");
     hetopts_init(&s.het, JOBOPTS_SBATCH);
     plugins_load(&s.cli, false);
+    s.het.more = plugins_options(&s.cli);
     collect_options(&s);
-    plugins_options_done(NULL, 0);
+    plugins_options_done(&s.cli, NULL, 0);
     status = submit_job(&s);
-    plugins_end();
+    plugins_end(&s.cli);
+    clifilter_end(&s.cli);
     if (fflush(stdout) != 0 && status == CLI_EXIT_OK)
         status = CLI_EXIT_FAILED;
     return status;

@@ -16,7 +16,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "base/cpuspec.h"
+#include "base/bind/cpuspec.h"
 #include "base/strbuf.h"
 #include "conf/conf_lex.h"
 #include "version.h"

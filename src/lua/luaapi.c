@@ -3,23 +3,19 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/process/loadlib.h"
+#include "base/processonce.h"
 
 #define LIBRARY "liblua5.4.so.0"
 
 struct lua_api lua;
 
-static struct {
-    pthread_once_t once;
-    int result;
-    struct err err;
-} loaded = { .once = PTHREAD_ONCE_INIT };
-
-static void load_library(void)
+static void *load_library(void)
 {
+    struct err *err = calloc(1, sizeof(*err)); /* why it is not there; "": it is */
     static const struct loadlib_symbol symbols[] = {
 #define LUA_API_ROW(member, symbol) { #symbol, &lua.member },
         LUA_API_FUNCTIONS(LUA_API_ROW)
@@ -27,12 +23,17 @@ static void load_library(void)
     };
 
     /* Global: modules in C that a script requires look for its symbols. */
-    loaded.result = loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
-                            ARRAY_SIZE(symbols), &loaded.err);
+    if (err)
+        (void)loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
+                      ARRAY_SIZE(symbols), err);
+    return err;
 }
 
 int lua_api_load(struct err *err)
 {
-    (void)pthread_once(&loaded.once, load_library);
-    return loaded.result < 0 ? err_set(err, loaded.result, "%s", loaded.err.text) : 0;
+    const struct err *why = processonce(load_library);
+
+    if (!why)
+        return err_nomem(err);
+    return why->text[0] ? err_set(err, -ENOENT, "%s", why->text) : 0;
 }

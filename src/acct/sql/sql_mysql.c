@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +18,11 @@
 #include "acct/sql/sql_impl.h"
 #include "base/banned.h" /* not before mysql.h, which has members of such names */
 #include "base/cleanup.h"
+#include "base/process/loadlib.h"
+#include "base/processonce.h"
 #include "base/strbuf.h"
 
+#define LIBRARY "libmariadb.so.3"
 #define CONNECT_TIMEOUT_S 10u
 #define ANSWER_TIMEOUT_S                                                                           \
     900u                 /* a server that is there but says nothing: long sums take their time */
@@ -40,36 +42,36 @@
     X(mysql_stmt_error) X(mysql_stmt_affected_rows) X(mysql_stmt_param_count)
 /* clang-format on */
 
-static struct {
+struct connector {
 #define X(name) __typeof__(name) *name;
     CALLS(X)
 #undef X
-    char error[256]; /* why it is not there */
-    pthread_once_t once;
-} api = { .once = PTHREAD_ONCE_INIT };
+    struct err why; /* it cannot be used */
+};
 
-static void load_connector(void)
+static void *load_connector(void)
 {
-    void *lib = dlopen("libmariadb.so.3", RTLD_NOW | RTLD_LOCAL);
+    struct connector *api = calloc(1, sizeof(*api));
 
-    if (!lib) {
-        (void)snprintf(api.error, sizeof(api.error), "%s", dlerror());
-        return;
-    }
-#define X(name)                                                                                    \
-    api.name = (__typeof__(name) *)(uintptr_t)dlsym(lib, #name);                                   \
-    if (!api.name)                                                                                 \
-        (void)snprintf(api.error, sizeof(api.error), "libmariadb.so.3 lacks %s", #name);
-    CALLS(X)
+    if (!api)
+        return NULL;
+    const struct loadlib_symbol symbols[] = {
+#define X(name) { #name, &api->name },
+        CALLS(X)
 #undef X
-    if (!api.error[0] && api.mysql_server_init(0, NULL, NULL))
-        (void)snprintf(api.error, sizeof(api.error), "libmariadb.so.3 does not start");
+    };
+
+    if (loadlib(NULL, LIBRARY, NULL, RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), &api->why) == 0 &&
+        api->mysql_server_init(0, NULL, NULL))
+        (void)err_set(&api->why, -ELIBACC, LIBRARY " does not start"); /* the caller reads it */
+    return api;
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
 struct maria {
     struct sql base;
+    const struct connector *api;
     MYSQL *my;
     char error[ERR_TEXT_MAX];
 };
@@ -85,6 +87,7 @@ struct column {
 
 struct maria_stmt {
     struct sql_stmt base;
+    const struct connector *api;
     MYSQL_STMT *stmt;
     MYSQL_BIND *params, *results;
     int64_t *numbers; /* a value for each parameter */
@@ -137,14 +140,14 @@ static int note_failure(struct maria *m, unsigned code, const char *text)
 
 static int run_query(struct maria *m, const char *text, size_t len)
 {
-    if (api.mysql_real_query(m->my, text, len))
-        return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
-    if (api.mysql_field_count(m->my)) {
-        MYSQL_RES *res = api.mysql_store_result(m->my);
+    if (m->api->mysql_real_query(m->my, text, len))
+        return note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));
+    if (m->api->mysql_field_count(m->my)) {
+        MYSQL_RES *res = m->api->mysql_store_result(m->my);
 
         if (!res)
-            return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
-        api.mysql_free_result(res);
+            return note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));
+        m->api->mysql_free_result(res);
     }
     return 0;
 }
@@ -172,7 +175,7 @@ static void maria_close(struct sql *db)
     struct maria *m = (struct maria *)db;
 
     if (m->my)
-        api.mysql_close(m->my);
+        m->api->mysql_close(m->my);
     free(m);
 }
 
@@ -195,7 +198,7 @@ static struct maria_stmt *maria_of(struct sql_stmt *stmt)
 
 static int stmt_failed(struct maria_stmt *s, struct maria *m)
 {
-    return note_failure(m, api.mysql_stmt_errno(s->stmt), api.mysql_stmt_error(s->stmt));
+    return note_failure(m, s->api->mysql_stmt_errno(s->stmt), s->api->mysql_stmt_error(s->stmt));
 }
 
 static void maria_free(struct sql_stmt *stmt)
@@ -203,7 +206,7 @@ static void maria_free(struct sql_stmt *stmt)
     struct maria_stmt *s = maria_of(stmt);
 
     if (s->stmt)
-        (void)api.mysql_stmt_close(s->stmt); /* repeats an error already reported */
+        (void)s->api->mysql_stmt_close(s->stmt); /* repeats an error already reported */
     for (unsigned i = 0; s->cols && i < stmt->ncols; i++)
         free(s->cols[i].buf);
     free(s->cols);
@@ -256,25 +259,25 @@ static int set_column(struct maria_stmt *s, unsigned i, enum enum_field_types ty
 
 static int set_columns(struct maria_stmt *s)
 {
-    MYSQL_RES *meta = api.mysql_stmt_result_metadata(s->stmt);
+    MYSQL_RES *meta = s->api->mysql_stmt_result_metadata(s->stmt);
     int r = 0;
 
     if (!meta)
         return 0; /* gives no rows */
-    s->base.ncols = api.mysql_num_fields(meta);
+    s->base.ncols = s->api->mysql_num_fields(meta);
     s->results = calloc(s->base.ncols, sizeof(*s->results));
     s->cols = calloc(s->base.ncols, sizeof(*s->cols));
     if (!s->results || !s->cols)
         r = -ENOMEM;
     for (unsigned i = 0; r == 0 && i < s->base.ncols; i++)
-        r = set_column(s, i, api.mysql_fetch_fields(meta)[i].type);
-    api.mysql_free_result(meta);
+        r = set_column(s, i, s->api->mysql_fetch_fields(meta)[i].type);
+    s->api->mysql_free_result(meta);
     return r;
 }
 
 static int set_params(struct maria_stmt *s)
 {
-    size_t n = api.mysql_stmt_param_count(s->stmt);
+    size_t n = s->api->mysql_stmt_param_count(s->stmt);
 
     s->base.nparams = (unsigned)n;
     s->params = calloc(n + 1, sizeof(*s->params));
@@ -296,10 +299,11 @@ static int maria_prepare(struct sql *db, const char *text, struct sql_stmt **ret
 
     if (!s)
         return -ENOMEM;
-    s->stmt = api.mysql_stmt_init(m->my);
+    s->api = m->api;
+    s->stmt = s->api->mysql_stmt_init(m->my);
     if (!s->stmt)
-        r = note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
-    else if (api.mysql_stmt_prepare(s->stmt, text, strlen(text)))
+        r = note_failure(m, s->api->mysql_errno(m->my), s->api->mysql_error(m->my));
+    else if (s->api->mysql_stmt_prepare(s->stmt, text, strlen(text)))
         r = stmt_failed(s, m);
     if (r == 0)
         r = set_params(s);
@@ -344,12 +348,12 @@ static void maria_bind_bytes(struct sql_stmt *stmt, unsigned at, const void *dat
 
 static int execute_statement(struct maria_stmt *s, struct maria *m)
 {
-    if ((s->base.nparams && api.mysql_stmt_bind_param(s->stmt, s->params)) ||
-        api.mysql_stmt_execute(s->stmt) ||
-        (s->base.ncols && api.mysql_stmt_bind_result(s->stmt, s->results)))
+    if ((s->base.nparams && s->api->mysql_stmt_bind_param(s->stmt, s->params)) ||
+        s->api->mysql_stmt_execute(s->stmt) ||
+        (s->base.ncols && s->api->mysql_stmt_bind_result(s->stmt, s->results)))
         return stmt_failed(s, m);
     if (!s->base.ncols)
-        s->base.changes = (int64_t)api.mysql_stmt_affected_rows(s->stmt);
+        s->base.changes = (int64_t)s->api->mysql_stmt_affected_rows(s->stmt);
     return 0;
 }
 
@@ -369,11 +373,11 @@ static int fetch_rest(struct maria_stmt *s, struct maria *m)
         c->cap = c->len * 2;
         s->results[i].buffer = c->buf;
         s->results[i].buffer_length = c->cap;
-        if (api.mysql_stmt_fetch_column(s->stmt, &s->results[i], i, 0))
+        if (s->api->mysql_stmt_fetch_column(s->stmt, &s->results[i], i, 0))
             return stmt_failed(s, m);
     }
     /* the connector keeps a copy of where columns go */
-    return api.mysql_stmt_bind_result(s->stmt, s->results) ? stmt_failed(s, m) : 0;
+    return s->api->mysql_stmt_bind_result(s->stmt, s->results) ? stmt_failed(s, m) : 0;
 }
 
 static int maria_step(struct sql_stmt *stmt, bool first)
@@ -384,7 +388,7 @@ static int maria_step(struct sql_stmt *stmt, bool first)
 
     if (r < 0 || !stmt->ncols)
         return r;
-    switch (api.mysql_stmt_fetch(s->stmt)) {
+    switch (s->api->mysql_stmt_fetch(s->stmt)) {
     case 0:
         return 1;
     case MYSQL_NO_DATA:
@@ -399,9 +403,11 @@ static int maria_step(struct sql_stmt *stmt, bool first)
 
 static void maria_reset(struct sql_stmt *stmt)
 {
+    struct maria_stmt *s = maria_of(stmt);
+
     if (stmt->ncols)
-        (void)api.mysql_stmt_free_result(
-            maria_of(stmt)->stmt); /* a lost connection shows at the next call */
+        (void)s->api->mysql_stmt_free_result(
+            s->stmt); /* a lost connection shows at the next call */
 }
 
 static int64_t maria_int(struct sql_stmt *stmt, unsigned col)
@@ -482,18 +488,18 @@ static int connect_to(struct maria *m, const struct sql_server *to, const char *
     bool is_path = host && host[0] == '/';
 
     if (m->my)
-        api.mysql_close(m->my);
-    m->my = api.mysql_init(NULL);
+        m->api->mysql_close(m->my);
+    m->my = m->api->mysql_init(NULL);
     if (!m->my)
         return -ENOMEM;
     /* options are taken or left: none can be refused */
-    (void)api.mysql_options(m->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
-    (void)api.mysql_options(m->my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
-    (void)api.mysql_options(m->my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
-    (void)api.mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
-    if (!api.mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
-                                to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
-        return note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    (void)m->api->mysql_options(m->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+    (void)m->api->mysql_options(m->my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
+    (void)m->api->mysql_options(m->my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
+    (void)m->api->mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
+    if (!m->api->mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
+                                    to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
+        return note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));
     return 0;
 }
 
@@ -505,7 +511,7 @@ static int connect_database(struct maria *m, const struct sql_server *to, const 
     _cleanup_free_ char *text = NULL;
     int r = connect_to(m, to, host, to->database);
 
-    if (r == 0 || mode != SQL_WRITE || !m->my || api.mysql_errno(m->my) != ER_BAD_DB_ERROR)
+    if (r == 0 || mode != SQL_WRITE || !m->my || m->api->mysql_errno(m->my) != ER_BAD_DB_ERROR)
         return r;
     r = connect_to(m, to, host, NULL);
     if (r < 0)
@@ -514,8 +520,8 @@ static int connect_database(struct maria *m, const struct sql_server *to, const 
     r = strbuf_detach(&sb, &text);
     if (r == 0)
         r = run_query(m, text, strlen(text));
-    if (r == 0 && api.mysql_select_db(m->my, to->database))
-        r = note_failure(m, api.mysql_errno(m->my), api.mysql_error(m->my));
+    if (r == 0 && m->api->mysql_select_db(m->my, to->database))
+        r = note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));
     return r;
 }
 
@@ -530,14 +536,16 @@ static bool good_name(const char *name)
 int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct sql **ret_db,
                    struct err *err)
 {
+    const struct connector *api = processonce(load_connector);
     const char *host = server->host ? server->host : "localhost";
     struct maria *m;
     int r;
 
-    (void)pthread_once(&api.once, load_connector); /* its failure is in the text */
-    if (api.error[0])
+    if (!api)
+        return -ENOMEM;
+    if (api->why.text[0])
         return err_set(err, -ELIBACC, "accounting: the MariaDB connector cannot be loaded: %s",
-                       api.error);
+                       api->why.text);
     if (!server->database || !good_name(server->database))
         return err_set(err, -EINVAL, "accounting: %s is no name for a database",
                        server->database ? server->database : "(none)");
@@ -545,6 +553,7 @@ int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct s
     if (!m)
         return -ENOMEM;
     m->base.ops = &ops;
+    m->api = api;
     r = asprintf(&m->base.name, "%s@%s:%u", server->database, host,
                  server->port ? server->port : 3306);
     r = r < 0 ? -ENOMEM : connect_database(m, server, host, mode);

@@ -26,10 +26,13 @@
 #define ACCT_TIMEOUT_MS 900000
 #define STANDBY_AFTER_MS 3000 /* without a controller that leads */
 
-static const char *program = "slurm";
 #define WRITE_BYTES (256u * 1024) /* what gathers before it is written */
 
-static int verbosity;
+/* How the process writes its messages: as cli_init() and cli_set_verbosity() said last. */
+static struct {
+    const char *program;
+    int verbosity;
+} messages = { .program = "slurm" };
 
 void cli_init(struct cli *c, const char *name)
 {
@@ -37,8 +40,8 @@ void cli_init(struct cli *c, const char *name)
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how our children end */
     tls_be_brief(true);
     *c = (struct cli){ .program = name };
-    program = name;
-    verbosity = 0;
+    messages.program = name;
+    messages.verbosity = 0;
 }
 
 void cli_done(struct cli *c)
@@ -53,7 +56,7 @@ static void put_message(const char *kind, const char *fmt, va_list ap)
     char text[8192];
 
     (void)vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
-    (void)fprintf(stderr, "%s: %s%s\n", program, kind, text);
+    (void)fprintf(stderr, "%s: %s%s\n", messages.program, kind, text);
 }
 
 void cli_error(const char *fmt, ...)
@@ -78,7 +81,7 @@ void cli_info(const char *fmt, ...)
 {
     va_list ap;
 
-    if (verbosity < 0)
+    if (messages.verbosity < 0)
         return;
     va_start(ap, fmt);
     put_message("", fmt, ap);
@@ -89,7 +92,7 @@ void cli_verbose(int level, const char *fmt, ...)
 {
     va_list ap;
 
-    if (verbosity < level)
+    if (messages.verbosity < level)
         return;
     va_start(ap, fmt);
     put_message("", fmt, ap);
@@ -99,7 +102,7 @@ void cli_verbose(int level, const char *fmt, ...)
 void cli_set_verbosity(struct cli *c, int level)
 {
     c->verbose = level;
-    verbosity = level;
+    messages.verbosity = level;
 }
 
 void cli_die(int status, const char *fmt, ...)
@@ -301,7 +304,7 @@ void cli_still_trying(struct cli_patience *p, const char *why)
     if (p->said || now - p->since_mono_us < (int64_t)CLI_SILENT_MS * 1000)
         return;
     p->said = true;
-    if (verbosity == 0)
+    if (messages.verbosity == 0)
         cli_info("Unable to contact slurm controller, retrying: %s", why);
 }
 

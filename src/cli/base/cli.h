@@ -21,6 +21,8 @@ enum cli_exit {
 };
 
 struct dial_cluster;
+struct luascript;
+struct plugins;
 
 struct cli {
     const char *program; /* "sbatch": prefix of messages, name told to the controller */
@@ -29,6 +31,8 @@ struct cli {
     struct tls_ctx *tls, *step_tls;
     const struct dial_cluster *cluster; /* of -M; NULL: that of slurm.conf; borrowed */
     int timeout_ms;                     /* 0 = MessageTimeout of slurm.conf */
+    struct plugins *plugins;            /* of cli/job/cliplugins.h; NULL: none */
+    struct luascript *filter;           /* of cli/job/clifilter.h; NULL: not loaded */
     bool shows;        /* it only asks: when no controller leads, a standby may answer */
     char standby[160]; /* who answered so, and how old that is; "": the one that leads */
 };

@@ -217,6 +217,7 @@ static int split_directive(const char *text, size_t len, const struct place *at,
 static int one_directive(const char *text, size_t len, const struct place *at, struct hetopts *h,
                          size_t *k)
 {
+    struct opt_command cmd = jobopts_command_with(JOBOPTS_SBATCH, h->more);
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"sbatch" };
     int n = split_directive(text, len, at, buf, argv + 1), status = 0, next;
 
@@ -228,8 +229,7 @@ static int one_directive(const char *text, size_t len, const struct place *at, s
         return 0;
     }
     argv[n + 1] = NULL;
-    next =
-        opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, hetopts_at(h, *k), &status);
+    next = opts_parse_line(&cmd, n + 1, argv, hetopts_at(h, *k), &status);
     if (status == 0 && next <= n) {
         cli_error("Invalid directive found in batch script: %s", argv[next]);
         return CLI_EXIT_USAGE;

@@ -23,6 +23,9 @@ int clifilter_pre_submit(struct cli *c, struct jobopts *jo, unsigned offset);
 /* The job is accepted; srun: the step is made. */
 void clifilter_post_submit(struct cli *c, unsigned offset, uint32_t job_id, uint32_t step_id);
 
+/* The last call of the command was made. */
+void clifilter_end(struct cli *c);
+
 /* clifilter_lua.c: the same for the script. */
 void clifilter_lua_defaults(struct cli *c, struct jobopts *jo);
 void clifilter_lua_pre_submit(struct cli *c, struct jobopts *jo, unsigned offset);

@@ -17,11 +17,11 @@
 
 extern char **environ;
 
-static struct luascript *script;
 static const char options_meta[] = "penstock.options", store_key[] = "penstock.store";
 
 /* What `options` stands for; it is one object for as long as the call lasts. */
 struct view {
+    const struct luascript *script;
     struct jobopts *jo;
     enum opt_source source; /* of what is set through it */
     uint64_t call_id;
@@ -33,7 +33,7 @@ static struct view *view_at(lua_State *L, int index)
 {
     struct view *v = lua.check_userdata(L, index, options_meta);
 
-    if (v->call_id != luascript_call_id(script))
+    if (v->call_id != luascript_call_id(v->script))
         (void)lua.error(L, "these options belong to an earlier call");
     return v;
 }
@@ -128,11 +128,12 @@ static int pairs_options(lua_State *L)
     return 3;
 }
 
-static void push_options(lua_State *L, struct jobopts *jo, enum opt_source source)
+static void push_options(const struct cli *c, lua_State *L, struct jobopts *jo,
+                         enum opt_source source)
 {
     struct view *v = lua.newuserdata(L, sizeof(*v), 0);
 
-    *v = (struct view){ jo, source, luascript_call_id(script) };
+    *v = (struct view){ c->filter, jo, source, luascript_call_id(c->filter) };
     if (lua.newmetatable(L, options_meta)) {
         luascript_function(L, "__index", get_option);
         luascript_function(L, "__newindex", set_option);
@@ -240,7 +241,7 @@ static void to_user(int level, const char *text)
 
 /* ---- the three functions --------------------------------------------------------------------- */
 
-static void print_messages(void)
+static void print_messages(const struct luascript *script)
 {
     for (const char *p = luascript_messages(script); *p;) {
         size_t n = strcspn(p, "\n");
@@ -257,13 +258,13 @@ static void open_script(struct cli *c)
     struct err err = { .text = "" };
     size_t len;
 
-    if (script)
+    if (c->filter)
         return;
     if (conf_option(cli_conf(c), CONF_CLI_FILTER_PARAMETERS, "cli_filter_lua_path", &value, &len))
         path = xasprintf_or_die("%.*s", (int)len, value);
     else
         path = xasprintf_or_die("%.*scli_filter.lua", slash ? (int)(slash + 1 - dir) : 0, dir);
-    if (luascript_new(path, LIMIT_US, to_user, add_functions, c, &script, &err) < 0)
+    if (luascript_new(path, LIMIT_US, to_user, add_functions, c, &c->filter, &err) < 0)
         cli_fatal("%s", err.text[0] ? err.text : "out of memory");
 }
 
@@ -273,18 +274,18 @@ static lua_State *begin_call(struct cli *c, const char *function)
     lua_State *L;
 
     open_script(c);
-    if (luascript_begin(script, function, &L, &err) < 0)
+    if (luascript_begin(c->filter, function, &L, &err) < 0)
         cli_fatal("%s", err.text);
     return L;
 }
 
-static void finish_call(int n)
+static void finish_call(struct cli *c, int n)
 {
     struct err err = { .text = "" };
     int64_t answer = 0;
-    int r = luascript_run(script, n, &answer, &err);
+    int r = luascript_run(c->filter, n, &answer, &err);
 
-    print_messages();
+    print_messages(c->filter);
     if (r < 0)
         cli_error("%s", err.text);
     if (r < 0 || answer != 0)
@@ -296,9 +297,9 @@ void clifilter_lua_defaults(struct cli *c, struct jobopts *jo)
     for (int pass = 0; pass < 2; pass++) {
         lua_State *L = begin_call(c, "slurm_cli_setup_defaults");
 
-        push_options(L, jo, OPT_FROM_DEFAULTS);
+        push_options(c, L, jo, OPT_FROM_DEFAULTS);
         lua.pushboolean(L, pass == 0); /* early_pass */
-        finish_call(2);
+        finish_call(c, 2);
     }
 }
 
@@ -306,9 +307,9 @@ void clifilter_lua_pre_submit(struct cli *c, struct jobopts *jo, unsigned offset
 {
     lua_State *L = begin_call(c, "slurm_cli_pre_submit");
 
-    push_options(L, jo, OPT_FROM_FILTER);
+    push_options(c, L, jo, OPT_FROM_FILTER);
     lua.pushinteger(L, offset);
-    finish_call(2);
+    finish_call(c, 2);
 }
 
 void clifilter_lua_post_submit(struct cli *c, unsigned offset, uint32_t job_id, uint32_t step_id)
@@ -318,5 +319,10 @@ void clifilter_lua_post_submit(struct cli *c, unsigned offset, uint32_t job_id, 
     lua.pushinteger(L, offset);
     lua.pushinteger(L, job_id);
     lua.pushinteger(L, step_id);
-    finish_call(3);
+    finish_call(c, 3);
+}
+
+void clifilter_end(struct cli *c)
+{
+    c->filter = luascript_free(c->filter);
 }

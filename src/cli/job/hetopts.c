@@ -107,11 +107,11 @@ struct jobopts *hetopts_at(struct hetopts *h, size_t k)
 
 int hetopts_parse(struct hetopts *h, int argc, char **argv)
 {
-    const struct opt_command *cmd = jobopts_command(h->cmd);
+    struct opt_command cmd = jobopts_command_with(h->cmd, h->more);
     int base = 0;
 
     for (size_t k = 0;; k++) {
-        base += opts_parse(cmd, argc - base, argv + base, hetopts_at(h, k));
+        base += opts_parse(&cmd, argc - base, argv + base, hetopts_at(h, k));
         h->alone = k == 0;
         if (base >= argc || strcmp(argv[base], ":") != 0)
             return base;

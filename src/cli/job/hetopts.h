@@ -16,7 +16,8 @@ struct hetopts {
     enum jobopts_cmd cmd;
     struct jobopts *list;
     size_t n;
-    bool alone; /* the command line had one set of options */
+    bool alone;                  /* the command line had one set of options */
+    const struct opt_more *more; /* options of plugins, borrowed; NULL: none */
 };
 
 void hetopts_init(struct hetopts *h, enum jobopts_cmd cmd); /* one component, nothing given */

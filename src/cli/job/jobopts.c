@@ -48,8 +48,6 @@ static const uint8_t kinds[JO_MAX_] = {
 #undef O
 };
 
-struct opt_more jobopts_more;
-
 unsigned jobopts_kind(enum jobopt id)
 {
     return kinds[id];
@@ -64,7 +62,6 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .rows = rows,
           .n = ARRAY_SIZE(rows),
           .set = jobopts_set,
-          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [script [args...]]",
           .usage_status = CLI_EXIT_USAGE,
           .hears_empty = true,
@@ -75,7 +72,6 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .rows = rows,
           .n = ARRAY_SIZE(rows),
           .set = jobopts_set,
-          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [command [args...]]",
           .usage_status = CLI_EXIT_USAGE,
           .hears_empty = true,
@@ -87,7 +83,6 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .rows = rows,
           .n = ARRAY_SIZE(rows),
           .set = jobopts_set,
-          .more = &jobopts_more,
           .synopsis = "[OPTIONS...] executable [args...]",
           .usage_status = CLI_EXIT_USAGE,
           .hears_empty = true,
@@ -99,6 +94,14 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
             return &commands[i];
     }
     return NULL;
+}
+
+struct opt_command jobopts_command_with(enum jobopts_cmd cmd, const struct opt_more *more)
+{
+    struct opt_command command = *jobopts_command(cmd);
+
+    command.more = more;
+    return command;
 }
 
 void jobopts_init(struct jobopts *jo, enum jobopts_cmd cmd)

@@ -39,10 +39,10 @@ struct jobopts {
 void jobopts_init(struct jobopts *jo, enum jobopts_cmd cmd);
 void jobopts_done(struct jobopts *jo);
 
-/* Options of plugins, in all of these commands. */
-extern struct opt_more jobopts_more;
 /* Table, names and usage status of a command, for opts_parse(). */
 const struct opt_command *jobopts_command(enum jobopts_cmd cmd);
+/* The same with options of plugins beside its own; `more` is borrowed, NULL: none. */
+struct opt_command jobopts_command_with(enum jobopts_cmd cmd, const struct opt_more *more);
 
 /* An opt_set_fn; ctx is the struct jobopts. */
 int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,

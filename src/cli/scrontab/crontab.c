@@ -39,7 +39,7 @@ struct reader {
 /* ---- #SCRON ---------------------------------------------------------------------------------- */
 
 /* An option of sbatch, long (in full or begun) or by letter? */
-static bool is_option(const char *word)
+static bool is_option(const struct opt_more *more, const char *word)
 {
     const struct opt_command *cmd = jobopts_command(JOBOPTS_SBATCH);
     size_t len = strcspn(word + 2 * (word[1] == '-'), "=");
@@ -53,14 +53,15 @@ static bool is_option(const char *word)
                            : o->letter && o->letter == word[1])
             return true;
     }
-    for (size_t i = 0; word[1] == '-' && len > 0 && i < jobopts_more.n; i++)
-        if (strncmp(jobopts_more.rows[i].name, word + 2, len) == 0)
+    for (size_t i = 0; more && word[1] == '-' && len > 0 && i < more->n; i++)
+        if (strncmp(more->rows[i].name, word + 2, len) == 0)
             return true;
     return false;
 }
 
 static void take_options(struct reader *rd, const char *text, size_t len)
 {
+    struct opt_command cmd = jobopts_command_with(JOBOPTS_SBATCH, plugins_options(rd->cli));
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"scrontab" };
     int n = len > SCRIPT_LINE_MAX ? -E2BIG
                                   : words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX),
@@ -76,13 +77,13 @@ static void take_options(struct reader *rd, const char *text, size_t len)
     }
     argv[n + 1] = NULL;
     for (int i = 1; i <= n; i++) {
-        if (argv[i][0] == '-' && argv[i][1] && !is_option(argv[i])) {
+        if (argv[i][0] == '-' && argv[i][1] && !is_option(cmd.more, argv[i])) {
             cli_error("Invalid option found in #SCRON line: %s", argv[i]);
             rd->mistakes++;
             return;
         }
     }
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, &rd->opts, &status);
+    (void)opts_parse_line(&cmd, n + 1, argv, &rd->opts, &status);
     if (status == 0 && jobopts_has(&rd->opts, JO_ARRAY)) {
         cli_error("line %u: an entry of a crontab cannot be a job array", rd->line);
         status = 1;
@@ -210,7 +211,7 @@ static int pack_environment(struct reader *rd, Pst__JobRecord *job, ProtobufCBin
     envlist_set(&env, "SLURM_PRIO_PROCESS", "0");
     if (!jobopts_has(&rd->opts, JO_OOM_KILL_STEP))
         envlist_set(&env, "SLURM_OOM_KILL_STEP", "0");
-    r = plugins_take_entry(&env, job, err);
+    r = plugins_take_entry(rd->cli, &env, job, err);
     envlist_pack(&env, ret);
     return r;
 }

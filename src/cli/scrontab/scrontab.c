@@ -170,7 +170,7 @@ static bool put_text(struct scrontab *s, const char *text)
 
     req.text = (char *)text;
     if (!mistakes)
-        plugins_entries_done();
+        plugins_entries_done(&s->cli);
     if (!mistakes && cli_call(&s->cli, OP_CRONTAB_SET, &req.base, NULL, &code, &err) < 0) {
         if (code == ESLURM_DISABLED || code == ESLURM_USER_ID_MISSING || !code)
             cli_fatal("slurm_update_crontab failed: %s", err.text);
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
                                : from_file(&s);
     if (fflush(stdout) != 0)
         status = CLI_EXIT_FAILED;
-    plugins_end();
+    plugins_end(&s.cli);
     cli_done(&s.cli);
     return status;
 }

@@ -237,7 +237,7 @@ static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
         job->name = command_name(p);
     job->kill_on_client_loss = job->has_kill_on_client_loss = true;
     job->wait_all_nodes = job->has_wait_all_nodes = true; /* the step needs all of them */
-    plugins_fill_job(job);
+    plugins_fill_job(&s->cli, job);
 }
 
 static void fill_components(struct srun *s, Pst__SubmitRequest *req)
@@ -462,7 +462,7 @@ static void run_tasks(struct srun *s)
     srun_layout(s);
     srun_io_open(s);
     joblink_watch(&s->link, s->own_job);
-    status = plugins_step_made(s->job_id, s->step_id, (uint32_t)s->n_nodes, s->n_tasks);
+    status = plugins_step_made(&s->cli, s->job_id, s->step_id, (uint32_t)s->n_nodes, s->n_tasks);
     if (status != 0) {
         srun_note_exit(s, status, (uint32_t)status << 8);
         srun_unlaunched(s, (uint32_t)status << 8);
@@ -529,7 +529,7 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "srun");
     plugins_load(&s.cli, true);
     collect_options(&s);
-    plugins_options_done(s.argv + s.first, s.parts[0].end - s.first);
+    plugins_options_done(&s.cli, s.argv + s.first, s.parts[0].end - s.first);
     srun_sig_open(&s);
     if (s.job_id)
         clusters_use_working(&s.cli);
@@ -541,7 +541,8 @@ int main(int argc, char **argv)
         if (s.own_job && !s.link.ended)
             (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
     }
-    plugins_end();
+    plugins_end(&s.cli);
+    clifilter_end(&s.cli);
     srun_done(&s);
     return status;
 }

@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "cli/job/clifilter.h"
+#include "cli/job/cliplugins.h"
 #include "cli/job/hetopts.h"
 #include "cli/srun/srun.h"
 #include "cli/job/submit.h"
@@ -28,7 +29,7 @@ struct words {
 
 static size_t split_line(struct srun *s, struct hetopts *h, struct words *w)
 {
-    const struct opt_command *cmd = jobopts_command(JOBOPTS_SRUN);
+    struct opt_command cmd = jobopts_command_with(JOBOPTS_SRUN, plugins_options(&s->cli));
     size_t n = 0;
 
     for (int base = 0; base < s->argc; n++) {
@@ -37,7 +38,7 @@ static size_t split_line(struct srun *s, struct hetopts *h, struct words *w)
         while (end < s->argc && strcmp(s->argv[end], ":") != 0)
             end++;
         w[n] = (struct words){ .base = base, .end = end };
-        w[n].first = base + opts_parse(cmd, end - base, s->argv + base, hetopts_at(h, n));
+        w[n].first = base + opts_parse(&cmd, end - base, s->argv + base, hetopts_at(h, n));
         submit_gres_help(&s->cli, hetopts_at(h, n));
         base = end;
     }

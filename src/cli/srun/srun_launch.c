@@ -138,7 +138,7 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
     srun_take_component(s, p);
     envlist_export(&env, environ, jobopts_get(&p->opts, JO_EXPORT));
     srun_add_settings(s, p, &env);
-    plugins_add_env(&env);
+    plugins_add_env(&s->cli, &env);
     envlist_pack(&env, ret);
 }
 

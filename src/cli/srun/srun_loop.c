@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/oomstatus.h"
+#include "base/process/oomstatus.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/srun/srun.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/oomstatus.h"
+#include "base/process/oomstatus.h"
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
 #include "base/strbuf.h"

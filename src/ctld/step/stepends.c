@@ -8,7 +8,7 @@
 
 #include "base/bitmap.h"
 #include "base/must.h"
-#include "base/oomstatus.h"
+#include "base/process/oomstatus.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/job/lifecycle.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/cpuspec.h"
+#include "base/bind/cpuspec.h"
 
 static void keep_core(struct bitmap *cpus, uint32_t first, uint32_t threads)
 {

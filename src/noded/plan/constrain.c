@@ -15,7 +15,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "base/cpuspec.h"
+#include "base/bind/cpuspec.h"
 #include "base/err.h"
 #include "base/hostlist.h"
 #include "base/log.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/oomstatus.h"
+#include "base/process/oomstatus.h"
 #include "stepd/use/procscan.h"
 #include "stepd/step.h"
 

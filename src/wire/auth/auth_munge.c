@@ -8,11 +8,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/process/loadlib.h"
+#include "base/processonce.h"
 
 enum {
     OPT_SOCKET = 8,
@@ -24,8 +25,7 @@ enum {
     MUNGE_PAYLOAD_MAX = 1048576,
 };
 
-static struct {
-    pthread_once_t once;
+struct munge {
     int (*encode)(char **cred, void *ctx, const void *buf, int len);
     int (*decode)(const char *cred, void *ctx, void **buf, int *len, uid_t *uid, gid_t *gid);
     const char *(*text)(int e);
@@ -33,78 +33,81 @@ static struct {
     void *(*ctx_new)(void);
     void (*ctx_free)(void *ctx);
     int (*ctx_set)(void *ctx, int opt, ...);
-    bool ok;
-} lib = { .once = PTHREAD_ONCE_INIT };
+};
 
-static void load_munge(void)
+static void *load_munge(void)
 {
-    void *handle = dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
+    _cleanup_free_ struct munge *lib = calloc(1, sizeof(*lib));
 
-    if (!handle)
-        return;
-    lib.encode = (__typeof__(lib.encode))dlsym(handle, "munge_encode");
-    lib.decode = (__typeof__(lib.decode))dlsym(handle, "munge_decode");
-    lib.text = (__typeof__(lib.text))dlsym(handle, "munge_strerror");
-    lib.ctx_text = (__typeof__(lib.ctx_text))dlsym(handle, "munge_ctx_strerror");
-    lib.ctx_new = (__typeof__(lib.ctx_new))dlsym(handle, "munge_ctx_create");
-    lib.ctx_free = (__typeof__(lib.ctx_free))dlsym(handle, "munge_ctx_destroy");
-    lib.ctx_set = (__typeof__(lib.ctx_set))dlsym(handle, "munge_ctx_set");
-    lib.ok = lib.encode && lib.decode && lib.text && lib.ctx_text && lib.ctx_new && lib.ctx_free &&
-             lib.ctx_set;
+    if (!lib)
+        return NULL;
+    const struct loadlib_symbol symbols[] = {
+        { "munge_encode", &lib->encode },      { "munge_decode", &lib->decode },
+        { "munge_strerror", &lib->text },      { "munge_ctx_strerror", &lib->ctx_text },
+        { "munge_ctx_create", &lib->ctx_new }, { "munge_ctx_destroy", &lib->ctx_free },
+        { "munge_ctx_set", &lib->ctx_set },
+    };
+    if (loadlib(NULL, "libmunge.so.2", NULL, RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), NULL) < 0)
+        return NULL;
+    return TAKE_PTR(lib);
 }
 
-static int open_ctx(const char *socket_path, void **ret_ctx, struct err *err)
+static int open_ctx(const char *socket_path, const struct munge **ret_lib, void **ret_ctx,
+                    struct err *err)
 {
+    const struct munge *lib = processonce(load_munge);
     void *ctx;
 
-    if (pthread_once(&lib.once, load_munge) != 0 || !lib.ok)
+    if (!lib)
         return err_set(err, -ENOSYS, "munge: the library libmunge.so.2 is not installed");
-    ctx = lib.ctx_new();
+    ctx = lib->ctx_new();
     if (!ctx)
         return err_set(err, -ENOMEM, "munge: out of memory");
-    if (socket_path && lib.ctx_set(ctx, OPT_SOCKET, socket_path) != MUNGE_SUCCESS) {
-        lib.ctx_free(ctx);
+    if (socket_path && lib->ctx_set(ctx, OPT_SOCKET, socket_path) != MUNGE_SUCCESS) {
+        lib->ctx_free(ctx);
         return err_set(err, -EINVAL, "munge: socket %s cannot be used", socket_path);
     }
+    *ret_lib = lib;
     *ret_ctx = ctx;
     return 0;
 }
 
 /* Turn a munge result into an errno and a sentence. */
-static int report_error(void *ctx, int e, struct err *err)
+static int report_error(const struct munge *lib, void *ctx, int e, struct err *err)
 {
-    const char *detail = lib.ctx_text(ctx);
+    const char *detail = lib->ctx_text(ctx);
     int r = -EACCES;
 
     if (e == MUNGE_EXPIRED || e == MUNGE_REWOUND)
         r = -EKEYEXPIRED;
     else if (e == MUNGE_NO_MEMORY)
         r = -ENOMEM;
-    return err_set(err, r, "munge: %s", detail ? detail : lib.text(e));
+    return err_set(err, r, "munge: %s", detail ? detail : lib->text(e));
 }
 
 static int encode_credential(const char *socket_path, const uid_t *reader, const void *payload,
                              size_t len, char **ret_cred, struct err *err)
 {
+    const struct munge *lib;
     void *ctx;
     char *cred = NULL;
     int e, r;
 
     if (len > MUNGE_PAYLOAD_MAX)
         return err_set(err, -EINVAL, "munge: payload too large");
-    r = open_ctx(socket_path, &ctx, err);
+    r = open_ctx(socket_path, &lib, &ctx, err);
     if (r < 0)
         return r;
-    e = reader ? lib.ctx_set(ctx, OPT_UID_RESTRICTION, *reader) : MUNGE_SUCCESS;
+    e = reader ? lib->ctx_set(ctx, OPT_UID_RESTRICTION, *reader) : MUNGE_SUCCESS;
     if (e == MUNGE_SUCCESS)
-        e = lib.encode(&cred, ctx, payload, (int)len);
+        e = lib->encode(&cred, ctx, payload, (int)len);
     if (e == MUNGE_SUCCESS) {
         *ret_cred = cred;
     } else {
-        r = report_error(ctx, e, err);
+        r = report_error(lib, ctx, e, err);
         free(cred);
     }
-    lib.ctx_free(ctx);
+    lib->ctx_free(ctx);
     return r;
 }
 
@@ -123,24 +126,25 @@ int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *pay
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,
                       void **ret_payload, size_t *ret_len, struct err *err)
 {
+    const struct munge *lib;
     void *ctx, *payload = NULL;
     uid_t uid = (uid_t)-1;
     gid_t gid = (gid_t)-1;
     int e, len = 0, r;
 
-    r = open_ctx(socket_path, &ctx, err);
+    r = open_ctx(socket_path, &lib, &ctx, err);
     if (r < 0)
         return r;
-    e = lib.decode(cred, ctx, &payload, &len, &uid, &gid);
+    e = lib->decode(cred, ctx, &payload, &len, &uid, &gid);
     if (e == MUNGE_SUCCESS) {
         *ret_uid = uid;
         *ret_gid = gid;
         *ret_payload = payload;
         *ret_len = (size_t)len;
     } else { /* some failures hand out a payload all the same */
-        r = report_error(ctx, e, err);
+        r = report_error(lib, ctx, e, err);
         free(payload);
     }
-    lib.ctx_free(ctx);
+    lib->ctx_free(ctx);
     return r;
 }
