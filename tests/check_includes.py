@@ -67,14 +67,14 @@ ROOMS = {
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
-    "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
-             "resv", "update", "fed", "web", "ha", ""],
+    "ctld": ["core", "link", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "node", "resv",
+             "starts", "submit", "update", "fed", "web", "ha", ""],
     "kube": ["", "api", "make", "nodeset", "operator", "claim", "bridge", "doctor", "hook"],
     "penstock": ["", "past", "witness"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
-    "stepd": ["shared", "env", "cgroup", "", "use", "io", "ns", "plug", "task"],
+    "stepd": ["shared", "env", "cgroup", "", "use", "io", "ns", "plug", "task", "life"],
     "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "sh5util", "squeue", "sreport", "srun"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "acct/admin/admin_impl.h"
+#include "acct/filter.h"
 #include "acct/accttres.h"
 #include "acct/sql/db.h"
 #include "base/cleanup.h"

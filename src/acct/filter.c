@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "acct/acct.h"
 #include "acct/sql/db.h"
@@ -359,4 +360,20 @@ bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col)
         if (f->lists[i].words && !f->lists[i].in_sql && !list_match(f, i, sql_text(stmt, col++)))
             return false;
     return !is_seen_long(f) || is_seen(f, stmt, col);
+}
+
+bool cond_has(char *const *list, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(list[i], word ? word : "") == 0)
+            return true;
+    return n == 0;
+}
+
+bool cond_has_id(const uint32_t *list, size_t n, uint32_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == id)
+            return true;
+    return n == 0;
 }

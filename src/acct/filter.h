@@ -43,3 +43,7 @@ void filter_bind(const struct filter *f, struct sql_stmt *stmt);
 void filter_columns(const struct filter *f, struct strbuf *sb);
 /* Does the present row pass what the condition leaves open?  The columns begin at col. */
 bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col);
+
+/* Is word in the list, letter case aside; an empty list holds all. */
+bool cond_has(char *const *list, size_t n, const char *word);
+bool cond_has_id(const uint32_t *list, size_t n, uint32_t id);

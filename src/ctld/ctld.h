@@ -2,8 +2,8 @@
  *
  * Threads: the core (core/loop.c; the only writer of `cluster` and of everything not marked
  * otherwise), I/O threads (front/), the scheduler (schedlink/schedthread.c), accounting
- * (acct/acctthread.c), snapshots (core/statesnapshot.c) and the journal's writer.  Work goes to the
- * core as a struct cmd; what must wait for durability leaves it through core/effects.c. */
+ * (acct/acctthread.c), snapshots (front/statesnapshot.c) and the journal's writer.  Work goes to
+ * the core as a struct cmd; what must wait for durability leaves it through core/effects.c. */
 #pragma once
 
 #include <stdatomic.h>

@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "stepd/shared/ask.h"
 #include "stepd/io/bcastwrite.h"
+#include "stepd/life/steplife.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/io/outtail.h"
 #include "stepd/io/relay.h"

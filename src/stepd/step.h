@@ -1,8 +1,8 @@
 /* step.h - one step on one node: the step daemon's state and the parts that work on it
  *
- * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks.
- * When the start of the tasks must wait, it waits for a process (await.c), and the loop goes on
- * meanwhile. */
+ * Internal to the step daemon.  One thread; one poll(2) loop in life/steplife.c; nothing else
+ * blocks.  When the start of the tasks must wait, it waits for a process (await.c), and the loop
+ * goes on meanwhile. */
 #pragma once
 
 #include <poll.h>
@@ -64,8 +64,8 @@ struct step;
 struct task;
 struct plug_ops;
 
-/* How files in the sub-folders call functions of files above them.  step.c has the one table; a
- * folder calls through it and includes no header of a folder above its own. */
+/* How files in the sub-folders call functions of files above them.  life/steplife.c has the one
+ * table; a folder calls through it and includes no header of a folder above its own. */
 struct step_events {
     /* One turn of the loop: wait for the next events and handle them.  Also called while the start
      * of the tasks waits.  0 or a negative errno. */
@@ -82,8 +82,6 @@ struct step_events {
     /* The file of a labelled stream took no more: the task cannot write there any longer. */
     void (*file_failed)(struct step *s, const struct task *t, int r);
 };
-
-extern const struct step_events step_events; /* of step.c: those of the whole step daemon */
 
 /* Input that waits, of all tasks: each piece counts once. */
 struct inwaits {
@@ -241,12 +239,6 @@ struct step {
     int64_t oci_mono_us; /* while cleaning: how long to wait for it */
     Pst__StepUsage usage;
 };
-
-/* step.c */
-/* Run the step to its end.  ns_fd: the job's mount namespace with its private folders; ns_pid_fd:
- * the first process of its other namespaces; each -1 when the job has none. */
-int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd,
-             const struct plug_ops *plug_ops);
 
 /* stepfail.c: the step cannot be set up, and why; the first reason counts. */
 void step_fail(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -17,7 +17,7 @@
 #include "ctld/core/loop.h"
 #include "ctld/front/front.h"
 #include "ctld/notify/programs.h"
-#include "ctld/core/statesnapshot.h"
+#include "ctld/front/statesnapshot.h"
 #include "ctld/services.h"
 #include "journal/files.h"
 

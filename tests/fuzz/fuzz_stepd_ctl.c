@@ -1,7 +1,7 @@
 /* fuzz_stepd_ctl.c - a running step's daemon against everybody who has a connection to it
  *
- * The loop of stepd/step.c with tasks that this file plays: slurmd's control packets, srun's
- * frames, those who attach or ask for figures, the MPI service (a process of the user), the tasks'
+ * The loop of stepd/life/steplife.c with tasks that this file plays: slurmd's control packets,
+ * srun's frames, those who attach or ask for figures, the MPI service (a process of the user), the tasks'
  * streams and ends, and time.  Nothing is started and nobody is signalled.  Relays have a mode of
  * their own: relay_serve() between a hostile srun and hostile nodes.  Whatever comes, the step can
  * end and leaves nothing. */
@@ -27,7 +27,7 @@
 #undef spawn
 #undef lost
 #undef refuse
-#include "stepd/step.c"
+#include "stepd/life/steplife.c"
 
 #include "api.pb-c.h"
 #include "script.h"

@@ -8,22 +8,6 @@
 
 #include "acct/admin/admin_impl.h"
 
-bool cond_has(char *const *list, size_t n, const char *word)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcasecmp(list[i], word ? word : "") == 0)
-            return true;
-    return n == 0;
-}
-
-bool cond_has_id(const uint32_t *list, size_t n, uint32_t id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == id)
-            return true;
-    return n == 0;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

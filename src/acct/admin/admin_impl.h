@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "acct/admin/admin.h"
+#include "acct/filter.h"
 #include "base/strbuf.h"
 #include "model/account/assoc.h"
 #include "wire/errors.h"
@@ -89,9 +90,6 @@ void run_txn(struct admin_run *run, const char *action, const char *cluster, con
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* Is word in the list, letter case aside; an empty list holds all. */
-bool cond_has(char *const *list, size_t n, const char *word);
-bool cond_has_id(const uint32_t *list, size_t n, uint32_t id);
 /* Ids of the associations that match, in the order of their places in the tree.  Caller frees. */
 uint32_t *cond_assocs(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n);
 /* The clusters named, or all there are.  The strings are borrowed, good until the next change. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/safetext.h"
-#include "ctld/submit/contents.h"
+#include "ctld/core/contents.h"
 
 void cmd_free(struct cmd *cmd)
 {

@@ -8,7 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/fed/fedstate.h"
-#include "ctld/submit/rlimits.h"
+#include "ctld/core/rlimits.h"
 #include "fields.h"
 
 enum want { WANT_NOTHING, WANT_COPY, WANT_NONE, WANT_END };

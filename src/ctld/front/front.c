@@ -15,7 +15,7 @@
 #include "wire/tls/tls.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
-#include "ctld/submit/contents.h"
+#include "ctld/core/contents.h"
 #include "ctld/front/private.h"
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"

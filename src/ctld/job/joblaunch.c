@@ -20,7 +20,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/policy/scriptnode.h"
-#include "ctld/submit/rlimits.h"
+#include "ctld/core/rlimits.h"
 
 /* CPUs of a node's share that the script may use: whole cores are allocated, and who asked for
  * fewer threads of each leaves the rest idle. */

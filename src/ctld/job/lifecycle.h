@@ -4,8 +4,8 @@
  * or 0 when the journal refused (disk full), in which case nothing changed. */
 #pragma once
 
+#include "ctld/link/nodelink.h"
 #include "ctld/ctld.h"
-#include "ctld/node/nodelink.h"
 #include "sched/sched.h"
 
 struct job_end {

@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
-#include "ctld/core/wait.h"
+#include "ctld/job/wait.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"

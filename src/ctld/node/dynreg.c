@@ -15,7 +15,7 @@
 #include "ctld/core/nodeids.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "fields.h"
 
 #define HOST_MAX 253u

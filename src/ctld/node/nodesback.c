@@ -12,7 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "feed/feedmem.h"

@@ -10,7 +10,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/topology/topology.h"
 
 static void fill_from(const struct topologies *t, uint32_t id, Pst__NodeTopology *to)

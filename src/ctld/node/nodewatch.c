@@ -5,9 +5,9 @@
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/policy/bootwait.h"
-#include "ctld/job/nodeloss.h"
+#include "ctld/node/nodeloss.h"
 #include "ctld/job/lifecycle.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/node/reboot.h"
 #include "fields.h"
 

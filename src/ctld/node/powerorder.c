@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/notify/powerprog.h"
 #include "ctld/policy/bootwait.h"
 #include "wire/frame.h"

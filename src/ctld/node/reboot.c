@@ -16,7 +16,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/membership.h"
 #include "ctld/core/noderecord.h"
-#include "ctld/job/nodeloss.h"
+#include "ctld/node/nodeloss.h"
 #include "ctld/notify/powerprog.h"
 #include "ctld/core/service.h"
 #include "ctld/topology/topoexpand.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 
 struct shutdown {
     struct cmd asked; /* conn (held), op and id to answer with; conn NULL: nobody asked */

@@ -15,7 +15,7 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/job/nodefeatures.h"
 #include "ctld/resv/resv_impl.h"
 #include "ctld/topology/topoexpand.h"

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "ctld/front/asking.h"
+#include "ctld/core/asking.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"

@@ -17,7 +17,7 @@
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "feed/resourcefeed.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"

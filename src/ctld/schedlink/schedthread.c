@@ -17,7 +17,7 @@
 #include "base/must.h"
 #include "base/timefmt.h"
 #include "feed/licensefeed.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/core/service.h"
 #include "ctld/front/view.h"
 

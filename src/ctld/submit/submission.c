@@ -17,7 +17,7 @@
 #include "ctld/submit/jobgres.h"
 #include "ctld/submit/jobmemory.h"
 #include "ctld/submit/jobsubmit.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/job/prologs.h"
 #include "ctld/policy/bootfeatures.h"
 #include "ctld/policy/mcs.h"

@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "ctld/ctld.h"
-#include "ctld/submit/contents.h"
+#include "ctld/core/contents.h"
 
 /* The idempotency key that a submission came with. */
 struct submitkey {

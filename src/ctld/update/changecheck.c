@@ -9,7 +9,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/job/depends.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
 #include "ctld/submit/jobextra.h"

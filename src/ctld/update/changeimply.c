@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "ctld/job/depends.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/update/changecopy.h"

@@ -22,7 +22,7 @@
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/node/certtoken.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/resv/resv.h"
 #include "ctld/topology/topoclaim.h"
 #include "ctld/topology/topology.h"

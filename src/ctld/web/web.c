@@ -15,7 +15,7 @@
 #include "conf/json/json_conf.h"
 #include "ctld/core/service.h"
 #include "ctld/front/diag.h"
-#include "ctld/front/op_config.h"
+#include "ctld/update/op_config.h"
 #include "ctld/front/view.h"
 #include "ctld/notify/jobcomp.h"
 #include "ctld/schedlink/schedthread.h"

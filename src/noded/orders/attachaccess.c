@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "noded/link/listen.h"
 #include "noded/steps/userproc.h"
-#include "stepd/io/bcastwrite.h"
+#include "stepd/shared/stepd_spawn.h"
 #include "stepd/shared/ctl.h"
 #include "wire/errors.h"
 #include "wire/ops.h"

@@ -17,7 +17,7 @@
 #include "base/strbuf.h"
 #include "stepd/env/env.h"
 #include "stepd/env/envlist.h"
-#include "stepd/task/gpu.h"
+#include "stepd/env/gpuenv.h"
 
 #define TEXT_MAX 65536u
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/wordlist.h"
-#include "stepd/task/gpu.h"
+#include "stepd/env/gpuenv.h"
 #include "stepd/shared/spool.h"
 
 #define USEC INT64_C(1000000)

@@ -1,4 +1,4 @@
-/* gpuenv.c - the GPUs behind device numbers, and the variables that name them; see gpu.h
+/* gpuenv.c - the GPUs behind device numbers, and the variables that name them; see gpuenv.h
  *
  * Pure. */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "stepd/env/env.h"
-#include "stepd/task/gpu.h"
+#include "stepd/env/gpuenv.h"
 
 static const struct {
     const char *name;

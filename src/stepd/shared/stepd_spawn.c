@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/process/spawnprog.h"
-#include "stepd/io/bcastwrite.h"
 #include "stepd/shared/spool.h"
 
 /* Where slurmstepd.c expects them; step.h of the step daemon has the same numbers. */

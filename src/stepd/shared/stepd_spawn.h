@@ -14,3 +14,10 @@ enum { STEP_MEMLOCK_NOW = 1, STEP_MEMLOCK_ALL }; /* what it has at its start; wh
  * close-on-exec), the caller's. The child must be waited for.  Errors: negative errno. */
 int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
                 pid_t *ret_pid, int *ret_ctl);
+
+/* Start exe for a transfer of sbcast ("bcast"), or its twin for a relay ("relay"); it works
+ * in dir, in the mount namespace ns_fd (-1 = slurmd's), and answers on fd, once a byte has come
+ * on go_fd; all are duplicated.  It ends when that closes without one.  The child must be waited
+ * for. */
+int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file,
+                int fd, int ns_fd, int go_fd, pid_t *ret_pid);

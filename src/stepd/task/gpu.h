@@ -1,40 +1,14 @@
-/* gpu.h - the GPUs of a step on this node, and which of them each task sees; stepd only
- *
- * slurmd tells what each device number of an allocation is (StepFile.gpus).  Devices without a file
- * have no number that a program could use: nothing is said of them. */
+/* gpu.h - which GPUs of a step on this node each task sees; stepd only */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/bitmap.h"
-#include "stepd/env/envlist.h"
-#include "stepfile.pb-c.h"
-
-#define GPUS_MAX 1024u /* of a node */
+#include "stepd/env/gpuenv.h"
 
 struct step;
 
-/* gpuenv.c: pure.  list: room for GPUS_MAX; what it gets borrows from the step file. */
-/* The GPUs of an allocation's part on this node, shared ones too, in the order of their numbers. */
-size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
-                const Pst__Gpu **list);
-/* Those of the step (of the job here for the batch step). */
-size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list);
-/* The same for the GPUs that the step has as a whole. */
-size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list);
-/* The device files of the same GPUs, for code that gives the step access to them.  The caller frees
- * *ret_paths. */
-size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths);
-/* The variables that programs look at, for those of the list that are chosen (NULL: all). */
-void gpu_put(const Pst__StepFile *sf, const Pst__Gpu *const *list, size_t n,
-             const struct bitmap *chosen, struct envlist *el);
-/* These for all, the counts, and SLURM_JOB_GPUS or SLURM_STEP_GPUS (id_var). */
-void gpu_env(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, const char *id_var,
-             struct envlist *el);
-
-/* gpu.c: the tasks of a step. */
 /* Read LaunchStep.tres_bind; what cannot be read fails the step. */
 void gpu_prepare(struct step *s);
 /* A task's own variables. */

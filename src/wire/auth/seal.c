@@ -34,7 +34,7 @@ struct seal *seal_free(struct seal *seal)
     return NULL;
 }
 
-void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+void seal_tag(struct seal *seal, const uint8_t header[SEAL_HEADER_SIZE], const void *body,
               size_t len, uint8_t tag[SEAL_TAG_SIZE])
 {
     uint64_t number = htole64(seal->next++);
@@ -42,13 +42,13 @@ void seal_tag(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const 
 
     crypto_mac_begin(seal->mac);
     crypto_mac_add(seal->mac, &number, sizeof(number));
-    crypto_mac_add(seal->mac, header, FRAME_HEADER_SIZE);
+    crypto_mac_add(seal->mac, header, SEAL_HEADER_SIZE);
     crypto_mac_add(seal->mac, body, len);
     crypto_mac_end(seal->mac, mac);
     memcpy(tag, mac, SEAL_TAG_SIZE);
 }
 
-bool seal_fits(struct seal *seal, const uint8_t header[FRAME_HEADER_SIZE], const void *body,
+bool seal_fits(struct seal *seal, const uint8_t header[SEAL_HEADER_SIZE], const void *body,
                size_t len, const uint8_t tag[SEAL_TAG_SIZE])
 {
     uint8_t want[SEAL_TAG_SIZE];

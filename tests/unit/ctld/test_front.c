@@ -5,7 +5,7 @@
 #include <pwd.h>
 
 #include "conf/conf.h"
-#include "ctld/front/asking.h"
+#include "ctld/core/asking.h"
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"
 

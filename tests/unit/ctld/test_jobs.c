@@ -5,7 +5,7 @@
 #include "base/strbuf.h"
 #include "ctld/front/jobfilter.h"
 #include "ctld/job/jobwalk.h"
-#include "ctld/submit/rlimits.h"
+#include "ctld/core/rlimits.h"
 #include "feed/gresfeed.h"
 #include "feed/records.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ctld/node/nodejobs.h"
+#include "ctld/link/nodejobs.h"
 
 #define NODES 4u
 #define JOBS 3u

@@ -3,7 +3,7 @@
 
 #include "base/bitmap.h"
 #include "conf_util.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 #include "ctld/node/powerorder.h"
 
 #define LINES "SuspendProgram=there\nPowerAction=there Location=slurmd Program=/halt\n"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctld/submit/contents.h"
+#include "ctld/core/contents.h"
 #include "model/tx.h"
 
 static const char outer[] = "A=1\0SLURM_ARRAY_TASK_ID=9\0B=2\0";

@@ -18,7 +18,8 @@
 
 #include "base/cleanup.h"
 #include "stepd/env/env.h"
-#include "stepd/task/gpu.h"
+#include "stepd/env/gpuenv.h"
+#include "stepd/life/steplife.h"
 #include "stepd/shared/outpattern.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "wire/auth/handshake.h"
 #include "wire/auth/seal.h"
+#include "wire/frame.h"
 
 static const uint8_t secret[HANDSHAKE_SECRET_SIZE] = { 1, 2, 3 };
 static uint8_t server_nonce[AUTH_NONCE_SIZE] = { 4 }, client_nonce[AUTH_NONCE_SIZE] = { 5 };

@@ -1,5 +1,5 @@
 /* shares.c - usage and shares of associations; see shares.h. */
-#include "ctld/acct/shares.h"
+#include "ctld/schedlink/shares.h"
 
 #include <errno.h>
 #include <stdlib.h>

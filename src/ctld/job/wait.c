@@ -1,5 +1,5 @@
 /* wait.c - requests that are answered later; see wait.h. */
-#include "ctld/core/wait.h"
+#include "ctld/job/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "ctld/front/asking.h"
+#include "ctld/core/asking.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/owners.h"

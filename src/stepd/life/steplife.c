@@ -1,10 +1,10 @@
-/* step.c - the life of one step: set up, start, serve, end; see step.h
+/* steplife.c - the life of one step: set up, start, serve, end; see steplife.h
  *
  * Owns struct step and the loop.  The step is over when no process of it is left; then the `exit`
  * file is put in place, slurmd is told, and only after that srun: when srun has seen the end of a
  * step, the step's resources are about to be free.  When slurmd is away, it reads the exit file
  * later. */
-#include "stepd/step.h"
+#include "stepd/life/steplife.h"
 
 #include <errno.h>
 #include <fcntl.h>

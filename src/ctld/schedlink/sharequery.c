@@ -13,7 +13,7 @@
 #include "base/timefmt.h"
 #include "ctld/front/front.h"
 #include "ctld/policy/policy.h"
-#include "ctld/acct/shares.h"
+#include "ctld/schedlink/shares.h"
 #include "ctld/core/service.h"
 #include "feed/params.h"
 #include "feed/sharefeed.h"

@@ -1,5 +1,5 @@
 /* crontimes.c - when the job of a crontab runs; see crontimes.h */
-#include "ctld/submit/crontimes.h"
+#include "ctld/job/crontimes.h"
 
 #include "base/cronspec.h"
 #include "base/timefmt.h"

@@ -7,12 +7,12 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
-#include "ctld/front/op_admin.h"
-#include "ctld/front/op_config.h"
+#include "ctld/update/op_admin.h"
+#include "ctld/update/op_config.h"
 #include "base/must.h"
 #include "conf/resources.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 #include "ctld/policy/fedset.h"
 
 struct rows {

@@ -1,12 +1,12 @@
 /* contents.c - script and environment of a submission, and their names; see contents.h. */
-#include "ctld/submit/contents.h"
+#include "ctld/core/contents.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "ctld/submit/rlimits.h"
+#include "ctld/core/rlimits.h"
 #include "model/array.h"
 
 /* An array's own figures take the place of an outer one's. */

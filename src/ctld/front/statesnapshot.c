@@ -3,7 +3,7 @@
  * A view is the complete state at one lsn in encoded form, so writing it out needs neither the
  * core nor a fork: the bytes of records are put one by one as the events that rebuild them, without
  * their volatile fields. */
-#include "ctld/core/statesnapshot.h"
+#include "ctld/front/statesnapshot.h"
 
 #include <errno.h>
 #include <pthread.h>

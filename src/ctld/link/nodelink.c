@@ -1,5 +1,5 @@
 /* nodelink.c - the connections of the nodes; see nodelink.h */
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/must.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
-#include "ctld/node/nodejobs.h"
+#include "ctld/link/nodejobs.h"
 
 struct nodelink {       /* of one node */
     struct conn *conn;  /* held; NULL = the node is not connected ... */

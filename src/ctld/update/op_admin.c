@@ -1,6 +1,6 @@
 /* op_admin.c - ops of administrators that concern the controller itself: reconfigure,
  * tokens, log levels and what else is set until the configuration is read again */
-#include "ctld/front/op_admin.h"
+#include "ctld/update/op_admin.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -18,7 +18,7 @@
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
 #include "ctld/front/signin.h"
-#include "ctld/node/nodelink.h"
+#include "ctld/link/nodelink.h"
 
 static void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
 {

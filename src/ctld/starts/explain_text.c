@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/schedlink/explain_text.h"
+#include "ctld/starts/explain_text.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"

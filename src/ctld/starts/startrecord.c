@@ -1,6 +1,6 @@
 /* startrecord.c - what a start changes in the records of a job and of its first steps; see
  * startrecord.h */
-#include "ctld/job/startrecord.h"
+#include "ctld/starts/startrecord.h"
 
 #include <stdio.h>
 #include <stdlib.h>

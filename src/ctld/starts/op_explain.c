@@ -7,11 +7,11 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
-#include "ctld/schedlink/explain_text.h"
+#include "ctld/starts/explain_text.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/core/wait.h"
+#include "ctld/job/wait.h"
 #include "ctld/core/service.h"
 
 static void answer_explain(struct ctld *ctld, const struct cmd *to, const struct explain_text *t)

@@ -1,6 +1,6 @@
 /* proposals.c - apply the scheduler's decisions to jobs, and answer the clients that asked; see
  * proposals.h */
-#include "ctld/schedlink/proposals.h"
+#include "ctld/starts/proposals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 #include "ctld/core/commit.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
-#include "ctld/core/wait.h"
+#include "ctld/job/wait.h"
 #include "ctld/front/view.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
-#include "ctld/job/start.h"
+#include "ctld/starts/start.h"
 #include "ctld/policy/bootwait.h"
-#include "ctld/schedlink/explain_text.h"
+#include "ctld/starts/explain_text.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/schedlink/makeroom.h"

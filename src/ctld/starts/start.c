@@ -1,5 +1,5 @@
 /* start.c - jobs start as the scheduler proposed; see start.h.  The records are startrecord.c's. */
-#include "ctld/job/start.h"
+#include "ctld/starts/start.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctld/ctld.h"
-#include "ctld/job/startrecord.h"
+#include "ctld/starts/startrecord.h"
 #include "sched/sched.h"
 
 /* Does what the proposal needs still hold?  j may be NULL: the job has gone. */

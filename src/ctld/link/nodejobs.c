@@ -1,5 +1,5 @@
 /* nodejobs.c - which jobs hold resources of a node; see nodejobs.h */
-#include "ctld/node/nodejobs.h"
+#include "ctld/link/nodejobs.h"
 
 #include <stdlib.h>
 

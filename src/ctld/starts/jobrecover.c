@@ -1,5 +1,5 @@
 /* jobrecover.c - what the end of the last controller interrupted of jobs; see jobrecover.h */
-#include "ctld/job/jobrecover.h"
+#include "ctld/starts/jobrecover.h"
 #include "ctld/core/observe.h"
 #include "ctld/core/service.h"
 #include "ctld/job/cleaning.h"

@@ -1,5 +1,5 @@
 /* rlimits.c - resource limits kept with the environment; see rlimits.h. */
-#include "ctld/submit/rlimits.h"
+#include "ctld/core/rlimits.h"
 
 #include <errno.h>
 #include <stdlib.h>

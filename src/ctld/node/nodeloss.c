@@ -1,6 +1,6 @@
 /* nodeloss.c - a node is lost: what it held ends, is queued again, or goes on without it; see
  * nodeloss.h */
-#include "ctld/job/nodeloss.h"
+#include "ctld/node/nodeloss.h"
 
 #include <signal.h>
 #include <stdlib.h>

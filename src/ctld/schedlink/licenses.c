@@ -1,5 +1,5 @@
 /* licenses.c - see licenses.h */
-#include "ctld/job/licenses.h"
+#include "ctld/schedlink/licenses.h"
 
 #include <stdlib.h>
 #include <string.h>

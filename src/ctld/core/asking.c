@@ -1,5 +1,5 @@
 /* asking.c - questions under way, by user; see asking.h. */
-#include "ctld/front/asking.h"
+#include "ctld/core/asking.h"
 #include "ctld/core/service.h"
 
 #include <errno.h>
