@@ -17,7 +17,7 @@ COMMANDS = {"cli", "penstock"}
 PLACES = {"base/process/spawnprog.c", "ctld/ha/reexec.c", "ctld/notify/triggers.c", "oci/runtime.c", "stepd/shared/ask.c",
           "stepd/task/child.c", "stepd/ns/nsprogram.c", "stepd/ns/nsfirst.c"}
 MAINS = ["ctld/slurmctld.c", "cxi/slurmstepd_cxi.c", "dbd/slurmdbd.c", "kube/bridge/penstock_bridge.c", "kube/hook/penstock_webhook.c",
-         "kube/operator/penstock_operator.c", "noded/slurmd.c", "oci/slurmstepd_oci.c", "pmi/slurmstepd_pmi.c", "sackd/sackd.c",
+         "kube/operator/penstock_operator.c", "noded/slurmd.c", "oci/slurmstepd_oci.c", "pmi/pmiservice.c", "sackd/sackd.c",
          "stepd/slurmstepd.c"]
 
 

@@ -1,8 +1,8 @@
-/* acctops.c - the store's operations: one row each.  Who may ask is in wire/access.def.  Any
- * thread; constant data. */
+/* acctops.c - the store's operations: one row each.  Who may ask is in wire/access.def. */
+#include "acctd/acctops.h"
+
 #include "acctd/archiveops.h"
 #include "acctd/acctfeed.h"
-#include "acctd/serve.h"
 #include "acctd/usageops.h"
 #include "base/cleanup.h"
 #include "wire/ops.h"
@@ -20,4 +20,9 @@ const struct serve_op *serve_op(unsigned op)
     if (op >= ARRAY_SIZE(rows) || (!rows[op].fn && op != OP_QUERY_ACCT))
         return NULL;
     return &rows[op];
+}
+
+bool serve_has(unsigned op)
+{
+    return serve_op(op) != NULL;
 }

@@ -18,7 +18,6 @@
 #include "acct/archive.h"
 #include "acct/sql/db.h"
 #include "acct/usage/rollup.h"
-#include "acctd/acctfeed.h"
 #include "acctd/acctjobs.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -646,13 +645,14 @@ static void note_roll(struct serve *s, uint64_t took_us)
  * purge. */
 static void look_after(struct worker *w)
 {
+    const struct serve_config *config = &w->serve->config;
     struct err err = { .text = "" };
     struct serve_settings set;
     int r = w->db ? 0 : acct_db_open(w->serve->location, &w->db, &err);
 
     get_settings(w->serve, &set, false);
-    if (r == 0 && set.track_down && w->serve->config.feeds)
-        r = feeds_note_gone(w->serve->config.feeds, w->db, &err);
+    if (r == 0 && set.track_down && config->feeds)
+        r = config->note_gone(config->feeds, w->db, &err);
     if (r == 0 && !set.no_rollup) {
         int64_t start = now_mono_us();
 
@@ -793,11 +793,6 @@ void serve_stats(struct serve *s, Pst__DiagReply *reply, bool reset)
     pthread_mutex_unlock(&s->lock);
 }
 
-bool serve_has(unsigned op)
-{
-    return serve_op(op);
-}
-
 /* Who may ask for something is let in: with *ret_asker, which is NULL for administrators.  The
  * lock is held. */
 static bool take_place(struct serve *s, uid_t uid, struct asker **ret_asker)
@@ -814,7 +809,7 @@ static bool take_place(struct serve *s, uid_t uid, struct asker **ret_asker)
 
 void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn)
 {
-    const struct serve_op *row = serve_op(frame->op);
+    const struct serve_op *row = s->config.find_op(frame->op);
     struct err err = { .text = "" };
     ProtobufCMessage *msg;
     struct asker *asker = NULL;

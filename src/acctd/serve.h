@@ -22,6 +22,7 @@ struct admin_sight;
 struct rpc_stat;
 struct serve;
 struct serve_call;
+struct serve_op;
 struct conn;
 struct feeds;
 struct frame;
@@ -40,10 +41,13 @@ struct serve_settings {
 };
 
 struct serve_config {
-    const char *location; /* of the store */
-    const char *cluster;  /* the one there is; NULL: slurmdbd */
-    struct feeds *feeds;  /* slurmdbd: controllers that bring records (acctfeed.h) */
-    unsigned readers;     /* threads; 0 = 3 */
+    const struct serve_op *(*find_op)(unsigned op); /* serve_op() of acctops.h */
+    const char *location;                           /* of the store */
+    const char *cluster;                            /* the one there is; NULL: slurmdbd */
+    struct feeds *feeds; /* slurmdbd: controllers that bring records (acctfeed.h) */
+    /* With feeds: feeds_note_gone(). */
+    int (*note_gone)(struct feeds *f, struct sql *db, struct err *err);
+    unsigned readers;                      /* threads; 0 = 3 */
     const struct serve_settings *settings; /* copied; NULL: none */
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     /* How far the store is: questions wait for it.  hurry says how far one wants it; any thread.
@@ -61,8 +65,6 @@ struct serve_config {
 
 /* Errors: -ENOMEM, -EAGAIN no thread. */
 int serve_new(const struct serve_config *config, struct serve **ret);
-/* Is it an operation of the store's? */
-bool serve_has(unsigned op);
 /* Answer a request, once the cursor is at lsn (0: now).  Never blocks. */
 void serve_request(struct serve *s, struct conn *conn, const struct frame *frame, uint64_t lsn);
 /* from now on; any thread */
@@ -87,7 +89,6 @@ struct serve_op {
     serve_fn *fn;
     unsigned flags;
 };
-const struct serve_op *serve_op(unsigned op); /* NULL: none */
 
 const char *serve_location(const struct serve_call *call);
 const char *serve_cluster(const struct serve_call *call); /* as configured */

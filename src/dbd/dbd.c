@@ -12,6 +12,7 @@
 #include "acct/sql/db.h"
 #include "acct/turn.h"
 #include "acctd/acctfeed.h"
+#include "acctd/acctops.h"
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -289,7 +290,9 @@ static int tell_sight(void *ctx, uid_t uid, struct admin_sight *ret, struct err 
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
-    struct serve_config serve = { .readers = READERS,
+    struct serve_config serve = { .find_op = serve_op,
+                                  .note_gone = feeds_note_gone,
+                                  .readers = READERS,
                                   .settings = &set,
                                   .rpcs = d->rpcs,
                                   .is_admin = is_admin,

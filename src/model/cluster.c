@@ -13,6 +13,7 @@
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
 #include "model/sharing.h"
+#include "model/recordhash.h"
 
 int cluster_new(struct cluster **ret_cluster)
 {
@@ -149,11 +150,6 @@ struct job *cluster_next_job(const struct cluster *c, size_t *pos)
     return j;
 }
 
-struct job *cluster_job(const struct cluster *c, uint32_t job_id)
-{
-    return job_id ? idmap_get(&c->jobs, job_id) : NULL;
-}
-
 struct step *cluster_step(const struct job *job, uint32_t step_id)
 {
     for (struct step *s = job->steps; s; s = s->next)
@@ -217,25 +213,6 @@ long alloc_position(const Pst__Alloc *alloc, uint32_t node_id)
         if (alloc->node_ids[i] == node_id)
             return (long)i;
     return -1;
-}
-
-/* Hash of one record's durable fields, salted by its kind. */
-uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind)
-{
-    struct pb_fieldset durable = { 0 };
-    size_t len = protobuf_c_message_get_packed_size(msg);
-    _cleanup_free_ uint8_t *packed = malloc(len ? len : 1);
-    _cleanup_free_ uint8_t *kept = malloc(len ? len : 1);
-    long n;
-
-    if (!packed || !kept)
-        abort(); /* a hash cannot fail halfway; only tests and operators ask for it */
-    protobuf_c_message_pack(msg, packed);
-    for (uint32_t f = 1; f < PB_FIELDSET_NUMBERS; f++)
-        if (!field_is_volatile(f))
-            pb_fieldset_add(&durable, f);
-    n = pb_project(packed, len, &durable, kept);
-    return XXH3_64bits_withSeed(kept, n < 0 ? 0 : (size_t)n, kind);
 }
 
 uint64_t cluster_hash(const struct cluster *c)

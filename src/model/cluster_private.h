@@ -11,6 +11,12 @@ struct idset {           /* job ids of one array, in order of creation */
     uint32_t ids[];
 };
 
+/* User ids begin at 0, and keys of an idmap do not. */
+static inline uint64_t kept_key(uint32_t id)
+{
+    return (uint64_t)id + 1;
+}
+
 /* index.c */
 void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
 int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
@@ -45,7 +51,6 @@ void model_job_free(struct cluster *c, struct job *j);
 void model_node_free(struct node *n);
 void model_partition_free(struct partition *p);
 
-uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind);
 /* charge.c */
 void model_charge(struct cluster *c, struct job *j, bool add);
 void model_charge_free(struct cluster *c);

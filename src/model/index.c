@@ -1,9 +1,9 @@
-/* index.c - what the jobs of an array, and those of one user and name, add up to, and jobs by
- * other names than ids
+/* index.c - jobs and kept records by their ids, jobs by other names, and what the jobs of an array,
+ * and those of one user and name, add up to
  *
- * Both are derived from the records alone and follow every change of one (apply.c), so that a
- * question about a whole array, or about who has a name, costs the same however many jobs there
- * are. A chain is put in order when somebody asks who is first: a snapshot brings jobs in any
+ * Sums and other names are derived from the records alone and follow every change of one
+ * (apply.c), so that a question about a whole array, or about a user's jobs of one name, costs the
+ * same however many jobs there are. A chain is put in order when somebody asks who is first: a snapshot brings jobs in any
  * order, and a place for each of a million would be sought among all before it.
  * A hash finds a chain; user and name are compared (docs/design/0002-identity.md). */
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "model/array.h"
 #include "model/cluster_private.h"
 #include "model/job.h"
+#include "model/kept.h"
 
 struct job_chain { /* jobs of one user and name that have not ended */
     uint64_t key;
@@ -29,6 +30,18 @@ struct job_chain { /* jobs of one user and name that have not ended */
     uint32_t n;
     char name[];
 };
+
+/* ---- by id ----------------------------------------------------------------------------------- */
+
+struct job *cluster_job(const struct cluster *c, uint32_t job_id)
+{
+    return job_id ? idmap_get(&c->jobs, job_id) : NULL;
+}
+
+struct kept *cluster_kept(const struct cluster *c, enum kept_kind kind, uint32_t id)
+{
+    return idmap_get(&c->kept[kind], kept_key(id));
+}
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 

@@ -9,19 +9,9 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "model/cluster_private.h"
+#include "model/recordhash.h"
 
 #define HASH_KIND 20u /* and up: salts of cluster_hash() */
-
-/* User ids begin at 0, and keys of an idmap do not. */
-static uint64_t key_of(uint32_t id)
-{
-    return (uint64_t)id + 1;
-}
-
-struct kept *cluster_kept(const struct cluster *c, enum kept_kind kind, uint32_t id)
-{
-    return idmap_get(&c->kept[kind], key_of(id));
-}
 
 const Pst__TriggerRecord *cluster_trigger(const struct cluster *c, uint32_t trigger_id)
 {
@@ -161,7 +151,7 @@ static int put_record(struct cluster *c, enum kept_kind kind, uint32_t id,
         protobuf_c_message_free_unpacked(k->rec, NULL);
     } else {
         k = calloc(1, sizeof(*k));
-        if (!k || idmap_put(&c->kept[kind], key_of(id), k) < 0) {
+        if (!k || idmap_put(&c->kept[kind], kept_key(id), k) < 0) {
             free(k);
             protobuf_c_message_free_unpacked(copy, NULL);
             return -ENOMEM;
@@ -189,7 +179,7 @@ static int drop_record(struct cluster *c, enum kept_kind kind, uint32_t id, stru
         return err_set(err, -EUCLEAN, "%s %u: removed but unknown", kind_names[kind], id);
     if (c->observer && c->observer->kept_gone)
         c->observer->kept_gone(c->observer->ctx, k);
-    (void)idmap_remove(&c->kept[kind], key_of(id));
+    (void)idmap_remove(&c->kept[kind], kept_key(id));
     kept_free(k);
     return 0;
 }
@@ -203,7 +193,7 @@ static void on_acct_put(void *ctx, uint32_t serial, const Pst__AcctChange *put)
 
     if (!k) {
         k = calloc(1, sizeof(*k));
-        if (!k || idmap_put(&c->kept[KEPT_ACCT], key_of(serial), k) < 0)
+        if (!k || idmap_put(&c->kept[KEPT_ACCT], kept_key(serial), k) < 0)
             abort(); /* the tables have it: half a record must not be */
         k->kind = KEPT_ACCT;
         k->id = serial;
@@ -223,7 +213,7 @@ static void on_acct_gone(void *ctx, uint32_t serial, const Pst__AcctChange *put)
         return;
     if (c->observer && c->observer->kept_gone)
         c->observer->kept_gone(c->observer->ctx, k);
-    (void)idmap_remove(&c->kept[KEPT_ACCT], key_of(serial));
+    (void)idmap_remove(&c->kept[KEPT_ACCT], kept_key(serial));
     kept_free(k);
 }
 

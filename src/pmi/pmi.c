@@ -481,7 +481,7 @@ static int pmi_start(struct service *s)
     return 0;
 }
 
-const struct service_kind service_kind = {
+static const struct service_kind pmi2_kind = {
     .name = "pmi2",
     .start = pmi_start,
     .message = pmi_message,
@@ -489,3 +489,8 @@ const struct service_kind service_kind = {
     .poll_done = pmi_poll_done,
     .stop = pmi_stop,
 };
+
+int main(int argc, char **argv)
+{
+    return service_main(&pmi2_kind, argc, argv);
+}

@@ -43,6 +43,7 @@ struct work { /* left by another thread */
 };
 
 struct service {
+    const struct service_kind *kind;
     Pst__StepFile *sf;
     struct layout layout;
     uint32_t node;         /* our number in the step */
@@ -57,8 +58,9 @@ struct service {
     bool over; /* the link is gone or broken */
 };
 
-/* What this program serves: pmi.c in slurmstepd-pmi2, pmix.c in slurmstepd-pmix. */
-extern const struct service_kind service_kind;
+/* The whole program, which gives its exit status: pmi.c is slurmstepd-pmi2, pmix.c is
+ * slurmstepd-pmix. */
+int service_main(const struct service_kind *kind, int argc, char **argv);
 
 /* To the step daemon; it sets over when that has gone. */
 void service_send(struct service *s, const Pst__StepMpi *msg);

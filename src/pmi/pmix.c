@@ -743,9 +743,14 @@ static int pmix_start(struct service *s)
     return 0;
 }
 
-const struct service_kind service_kind = {
+static const struct service_kind pmix_kind = {
     .name = "pmix",
     .start = pmix_start,
     .message = pmix_message,
     .stop = pmix_stop,
 };
+
+int main(int argc, char **argv)
+{
+    return service_main(&pmix_kind, argc, argv);
+}

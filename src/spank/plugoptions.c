@@ -46,19 +46,29 @@ static bool name_is_taken(const struct spank_stack *st, const char *name)
     return st->host->option_free && !st->host->option_free(st->host->ctx, name);
 }
 
+static int tell_refused(const struct spank_stack *st, const struct err *why, int code)
+{
+    st->host->log(st->host->ctx, LOG_ERROR, why->text);
+    return code;
+}
+
 int options_add(struct spank_stack *st, const struct plugin *p, const struct spank_option *opt)
 {
     struct option o = { .opt = *opt, .plugin = p }, *grown;
+    struct err why;
 
     if (!good_name(opt->name) || opt->has_arg < 0 || opt->has_arg > 2 ||
         st->n_options >= OPTIONS_MAX) {
-        spank_say(st, LOG_ERROR, "plugin %s: option \"%.80s\" cannot be registered", p->name,
-                  opt->name ? opt->name : "");
-        return -EINVAL;
+        int r = err_set(&why, -EINVAL, "plugin %s: option \"%.80s\" cannot be registered", p->name,
+                        opt->name ? opt->name : "");
+
+        return tell_refused(st, &why, r);
     }
     if (name_is_taken(st, opt->name)) {
-        spank_say(st, LOG_ERROR, "plugin %s: there is an option --%s already", p->name, opt->name);
-        return -EEXIST;
+        int r = err_set(&why, -EEXIST, "plugin %s: there is an option --%s already", p->name,
+                        opt->name);
+
+        return tell_refused(st, &why, r);
     }
     o.opt.name = strdup(opt->name);
     o.opt.arginfo = opt->arginfo ? strdup(opt->arginfo) : NULL;

@@ -31,7 +31,8 @@ const char *spank_call_name(enum spank_call call)
     return call_names[call];
 }
 
-void spank_say(const struct spank_stack *st, enum log_level level, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+spank_say(const struct spank_stack *st, enum log_level level, const char *fmt, ...)
 {
     char text[2048];
     va_list ap;

@@ -43,8 +43,6 @@ struct spank_stack {
 
 extern struct spank_stack *spank_the_stack; /* of this process; NULL: none */
 
-void spank_say(const struct spank_stack *st, enum log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 int words_add(struct words *w, char *text); /* text is taken; -ENOMEM */
 void words_done(struct words *w);
 /* NAME=value in w, its place in *ret; false: none. */

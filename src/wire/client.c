@@ -495,6 +495,21 @@ static int note_challenge(struct client *c, const struct frame *frame)
     return fail_connection(c, -EREMOTEIO);
 }
 
+/* A frame came.  True when it told the kept request to come later: the request was sent again. */
+static bool ask_again(struct client *c, const struct frame *frame, int64_t *deadline)
+{
+    uint8_t *again;
+    size_t len;
+
+    if (!client_is_asked(c, frame))
+        return false;
+    if (frame->flags & FRAME_ERROR)
+        (void)client_take_error(c, frame); /* remembered; what it gives is no news */
+    again = client_back_off(c, frame, &len, deadline);
+    return again && client_queue_take(c, again, len) == 0 &&
+           client_flush_until(c, client_deadline(c->timeout_ms)) == 0;
+}
+
 /* As client_recv_any, with the handshake's frames dealt with. */
 static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_frame)
 {
@@ -509,7 +524,7 @@ static int recv_frame(struct client *c, int64_t deadline, struct frame *ret_fram
                 return r;
             continue;
         }
-        if (client_backed_off(c, ret_frame, &deadline))
+        if (ask_again(c, ret_frame, &deadline))
             continue;
         if (!(ret_frame->flags & FRAME_REPLY) && !access_asked_of_caller(ret_frame->op))
             return fail_connection(c, -EPROTO); /* a server does not ask its client */

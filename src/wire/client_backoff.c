@@ -32,27 +32,28 @@ void client_keep_asked(struct client *c, uint32_t id, const uint8_t *buf, size_t
     c->asked_id = id;
 }
 
-bool client_backed_off(struct client *c, const struct frame *frame, int64_t *deadline_mono_us)
+bool client_is_asked(const struct client *c, const struct frame *frame)
+{
+    return c->asked && (frame->flags & FRAME_REPLY) && frame->id == c->asked_id;
+}
+
+uint8_t *client_back_off(struct client *c, const struct frame *frame, size_t *ret_len,
+                         int64_t *deadline_mono_us)
 {
     struct timespec pause = { .tv_sec = PAUSE_S };
-    size_t len = c->asked_len;
     uint8_t *again;
 
-    if (!c->asked || !(frame->flags & FRAME_REPLY) || frame->id != c->asked_id)
-        return false;
-    if (frame->flags & FRAME_ERROR)
-        (void)client_take_error(c, frame); /* remembered; what it gives is no news */
     if (!(frame->flags & FRAME_ERROR) || c->error_code != SLURMCTLD_COMMUNICATIONS_BACKOFF) {
         forget_asked(c);
-        return false;
+        return NULL;
     }
-    again = malloc(len);
+    again = malloc(c->asked_len);
     if (!again)
-        return false;
-    memcpy(again, c->asked, len);
+        return NULL;
+    memcpy(again, c->asked, c->asked_len);
+    *ret_len = c->asked_len;
     (void)nanosleep(&pause, NULL); /* a signal only makes it shorter */
     if (*deadline_mono_us != 0 && *deadline_mono_us != INT64_MAX)
         *deadline_mono_us += PAUSE_S * USEC_PER_SEC;
-    return client_queue_take(c, again, len) == 0 &&
-           client_flush_until(c, client_deadline(c->timeout_ms)) == 0;
+    return again;
 }

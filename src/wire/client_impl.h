@@ -55,9 +55,13 @@ int client_recv_any(struct client *c, int64_t deadline_mono_us, struct frame *re
 int client_take_error(struct client *c, const struct frame *frame);
 /* client_backoff.c: keep the bytes of a request; out of memory: it is not sent again. */
 void client_keep_asked(struct client *c, uint32_t id, const uint8_t *buf, size_t len);
-/* A frame came.  True when it asks to send the kept request again later: it was sent again,
- * after a second, by which *deadline_mono_us moved. */
-bool client_backed_off(struct client *c, const struct frame *frame, int64_t *deadline_mono_us);
+/* Is the frame an answer to the kept request? */
+bool client_is_asked(const struct client *c, const struct frame *frame);
+/* The frame is such an answer, and its error is in c->error_code.  When that asks to send the
+ * request again later: waits a second, by which *deadline_mono_us moves, and gives the request's
+ * bytes, which the caller frees.  Else NULL, and the request is forgotten. */
+uint8_t *client_back_off(struct client *c, const struct frame *frame, size_t *ret_len,
+                         int64_t *deadline_mono_us);
 /* INT64_MAX when timeout_ms <= 0. */
 int64_t client_deadline(int timeout_ms);
 /* Milliseconds for poll(2) until the deadline, -1 for none. */

@@ -13,8 +13,11 @@
 
 #include "base/cleanup.h"
 #include "wire/access.h"
+#include "wire/auth/seal.h"
 #include "wire/caps.h"
 #include "wire/errors.h"
+
+_Static_assert(SEAL_HEADER_SIZE == FRAME_HEADER_SIZE, "a tag covers the whole header");
 
 enum offset {
     OFF_VERSION = 4,

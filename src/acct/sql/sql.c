@@ -124,7 +124,6 @@ struct sql *sql_close(struct sql *db)
         return NULL;
     while (db->stmts)
         (void)sql_free(db->stmts); /* always NULL */
-    free(db->name);
     db->ops->close(db);
     errno = saved;
     return NULL;

@@ -11,8 +11,8 @@
 
 struct sql_ops {
     enum sql_engine engine;
-    const char *words[7]; /* for each of sql.c */
-    void (*close)(struct sql *db);
+    const char *words[7];                          /* for each of sql.c */
+    void (*close)(struct sql *db);                 /* no statement is left; frees db and its name */
     int (*exec)(struct sql *db, const char *text); /* one statement or more */
     int (*prepare)(struct sql *db, const char *text, struct sql_stmt **ret_stmt);
     void (*free)(struct sql_stmt *stmt);

@@ -176,6 +176,7 @@ static void maria_close(struct sql *db)
 
     if (m->my)
         m->api->mysql_close(m->my);
+    free(m->base.name);
     free(m);
 }
 
@@ -565,7 +566,7 @@ int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct s
     if (r < 0) {
         err_set(err, r, "accounting: cannot open %s: %s", m->base.name ? m->base.name : host,
                 m->error[0] ? m->error : strerrordesc_np(-r));
-        (void)sql_close(&m->base); /* always NULL */
+        maria_close(&m->base);
         return r;
     }
     *ret_db = &m->base;

@@ -61,6 +61,7 @@ static int error_of(sqlite3 *db)
 static void lite_close(struct sql *db)
 {
     (void)sqlite3_close(((struct lite *)db)->db); /* nothing is prepared any more */
+    free(db->name);
     free(db);
 }
 
@@ -228,7 +229,7 @@ int sql_sqlite_open(const char *path, enum sql_mode mode, struct sql **ret_db, s
         r = l->db ? error_of(l->db) : -ENOMEM;
         err_set(err, r, "accounting: cannot open %s: %s", path,
                 r == -EIO ? sqlite3_errmsg(l->db) : strerrordesc_np(-r));
-        (void)sql_close(&l->base); /* always NULL */
+        lite_close(&l->base);
         return r;
     }
     (void)sqlite3_busy_timeout(l->db, mode == SQL_READ ? READER_BUSY_MS : WRITER_BUSY_MS);

@@ -83,14 +83,6 @@ static inline bool cut_next(struct cut *c, unsigned *ret_hour, int64_t *ret_secs
     return true;
 }
 
-/* ---- rollup.c -------------------------------------------------------------------------------- */
-
-/* Index of a TRES, made when it is new; TRES_MAX: too many, which are left out. */
-int roll_tres(struct roll *w, const char *name, unsigned *ret);
-/* Index of the association that a run is charged to. */
-int roll_who(struct roll *w, const Pst__JobRecord *rec, size_t *ret);
-int roll_add(struct roll *w, unsigned hour, size_t who, unsigned tres, uint64_t secs);
-
 /* ---- rollup_rows.c: what the rows of nodes, runs and suspensions add ------------------------- */
 
 int roll_rows(struct roll *w);

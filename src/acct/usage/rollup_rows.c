@@ -9,7 +9,7 @@
 
 #include "acct/sql/db.h"
 #include "acct/nodeevents.h"
-#include "acct/usage/rollup_impl.h"
+#include "acct/usage/rollsums.h"
 #include "base/timefmt.h"
 #include "model/job.h"
 

@@ -434,16 +434,6 @@ static int create_step(struct srun *s)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-void srun_unlaunched(struct srun *s, uint32_t exit_status)
-{
-    if (s->own_job || s->no_job)
-        return; /* the step ends with the job, or nobody knows of it */
-    for (size_t i = 0; i < s->n_parts; i++)
-        if (s->parts[i].reply)
-            joblink_end_step(&s->link, s->parts[i].reply->step->job_id,
-                             s->parts[i].reply->step->step_id, exit_status);
-}
-
 /* The tasks find the display, so it comes before them. */
 static void forward_x11(struct srun *s)
 {

@@ -18,6 +18,16 @@ void srun_note_exit(struct srun *s, int code, uint32_t status)
     }
 }
 
+void srun_unlaunched(struct srun *s, uint32_t exit_status)
+{
+    if (s->own_job || s->no_job)
+        return; /* the step ends with the job, or nobody knows of it */
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (s->parts[i].reply)
+            joblink_end_step(&s->link, s->parts[i].reply->step->job_id,
+                             s->parts[i].reply->step->step_id, exit_status);
+}
+
 /* Note that n is done.  Close its link when all nodes behind the link are done. */
 void srun_node_done(struct srun *s, struct srun_node *n)
 {

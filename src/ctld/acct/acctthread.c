@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "acct/acct.h"
+#include "acctd/acctops.h"
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -395,7 +396,8 @@ static int start_embedded(struct acctthread *t, struct ctld *ctld, const char *d
                           struct err *err)
 {
     const char *cluster = ctld->conf ? conf_str(ctld->conf, CONF_CLUSTER_NAME) : NULL;
-    struct serve_config config = { .location = db_path,
+    struct serve_config config = { .find_op = serve_op,
+                                   .location = db_path,
                                    .cluster = cluster,
                                    .cursor = cursor_of,
                                    .hurry = hurry_batch,

@@ -13,6 +13,7 @@
 #include "conf/tls/conf_tls.h"
 #include "daemon/kiosk.h"
 #include "wire/tls/tls.h"
+#include "acctd/acctops.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
 #include "ctld/core/contents.h"

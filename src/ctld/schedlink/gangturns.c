@@ -15,6 +15,7 @@
 #include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/schedlink/schedfeed.h"
+#include "ctld/schedlink/schedthread.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/schedlink/makeroom.h"

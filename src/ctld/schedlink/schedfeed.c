@@ -78,13 +78,6 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
     return NULL;
 }
 
-void feed_free(struct feed *f)
-{
-    if (f && f->ask.arg)
-        f->ask.drop(f->ask.arg);
-    feed_release(f);
-}
-
 void feed_add(struct ctld *ctld, struct feed *f)
 {
     struct schedfeed *sf = ctld->feed;

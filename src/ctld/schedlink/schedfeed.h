@@ -17,8 +17,6 @@ struct schedfeed; /* what waits for the end of the batch, and which jobs the sch
 int schedfeed_new(struct schedfeed **ret);                /* -ENOMEM */
 struct schedfeed *schedfeed_free(struct schedfeed *feed); /* always NULL */
 
-void feed_free(struct feed *f); /* and its question */
-
 /* Core thread. */
 /* whatever it is now: pending, running, gone */
 void feed_job(struct ctld *ctld, struct job *j);

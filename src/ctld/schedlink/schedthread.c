@@ -219,6 +219,13 @@ static bool puts_off(struct schedthread *t, struct feed *f)
     return true;
 }
 
+void feed_free(struct feed *f)
+{
+    if (f && f->ask.arg)
+        f->ask.drop(f->ask.arg);
+    feed_release(f);
+}
+
 static void answer_put_off(struct schedthread *t)
 {
     struct feed *list = TAKE_PTR(t->asked);

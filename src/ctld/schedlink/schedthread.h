@@ -63,6 +63,7 @@ struct sched_stats {
  * thread. */
 const struct histogram *schedthread_histogram(const struct schedthread *t, bool plan);
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
+void feed_free(struct feed *f); /* and its question */
 /* Hand over a list of changes (taken); any thread until schedthread_free().  Behind
  * schedthread_stop() they are dropped: threads that serve connections end later than this one. */
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);

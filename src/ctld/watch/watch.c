@@ -26,18 +26,6 @@
 
 /* ---- one watcher ----------------------------------------------------------------------------- */
 
-void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
-{
-    Pst__WatchBatch msg = PST__WATCH_BATCH__INIT;
-
-    msg.has_cursor_lsn = true;
-    msg.cursor_lsn = w->pos.lsn;
-    msg.has_ready = msg.ready = ready;
-    msg.has_reset = msg.reset = reset;
-    (void)conn_reply(w->conn, OP_WATCH, w->id, more ? FRAME_MORE : 0,
-                     &msg.base); /* lost: he asks again */
-}
-
 void watcher_free(struct watcher *w)
 {
     watch_filter_free(w->filter);
@@ -120,7 +108,8 @@ void watch_conn_closed(struct watch *hub, struct conn *c)
         watcher_leave(w);
 }
 
-void watcher_end(struct conn *c, void *arg)
+/* Tell the watcher that it begins anew, and forget it. */
+static void watcher_end(struct conn *c, void *arg)
 {
     struct watcher *w = arg;
 
@@ -300,7 +289,8 @@ static void post_groups(struct watch *hub)
     }
 }
 
-void watcher_rejoin(struct conn *c, void *arg)
+/* A watcher that was late has caught up. */
+static void watcher_rejoin(struct conn *c, void *arg)
 {
     struct watcher *w = arg;
     struct watch *hub = w->group->watch;
@@ -702,6 +692,8 @@ int watch_new(struct ctld *ctld, struct watch **ret)
         return -ENOMEM;
     hub->ctld = ctld;
     hub->late_end = &hub->late_head;
+    hub->late_back = watcher_rejoin;
+    hub->late_lost = watcher_end;
     atomic_init(&hub->late_at, UINT64_MAX);
     pthread_mutex_init(&hub->lock, NULL);
     pthread_condattr_init(&attr);

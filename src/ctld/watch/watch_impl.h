@@ -91,6 +91,9 @@ struct watch {
     atomic_uint lagging; /* watchers that a run left behind */
     int64_t empty_since_us;
     struct watcher *late_head, **late_end;
+    /* Of watch.c, for conn_run() with a watcher that was late: it has caught up; it cannot. */
+    void (*late_back)(struct conn *c, void *watcher);
+    void (*late_lost)(struct conn *c, void *watcher);
     _Atomic uint64_t late_at; /* where the one is that the other thread serves; UINT64_MAX: none */
 };
 
@@ -111,9 +114,9 @@ int watch_batch_cut(struct watch_batch *b, const struct watch_filter *f, struct 
 bool watch_behind(struct watch_pos a, struct watch_pos b); /* a < b */
 
 /* watch.c */
-void watcher_send(struct watcher *w, bool ready, bool reset, bool more);
 void watcher_free(struct watcher *w);
-void watcher_end(struct conn *c, void *arg);    /* conn_run: reset it and let go */
-void watcher_rejoin(struct conn *c, void *arg); /* conn_run: back from being late */
-/* watchlate.c: lock held; takes the watcher over. */
+/* watchlate.c */
+/* A batch without changes: where the watcher's place is. */
+void watcher_send(struct watcher *w, bool ready, bool reset, bool more);
+/* Lock held; takes the watcher over. */
 int watchlate_add(struct watch *w, struct watcher *who);

@@ -14,6 +14,18 @@
 
 #define PAUSE_US 50000
 
+void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
+{
+    Pst__WatchBatch msg = PST__WATCH_BATCH__INIT;
+
+    msg.has_cursor_lsn = true;
+    msg.cursor_lsn = w->pos.lsn;
+    msg.has_ready = msg.ready = ready;
+    msg.has_reset = msg.reset = reset;
+    (void)conn_reply(w->conn, OP_WATCH, w->id, more ? FRAME_MORE : 0,
+                     &msg.base); /* lost: he asks again */
+}
+
 /* One frame on its way; the thread waits for it. */
 struct shipment {
     struct watch *hub;
@@ -148,7 +160,7 @@ static void *run_late(void *arg)
         r = stopping ? -ESHUTDOWN : serve_watcher(hub, w, &err);
         if (r < 0 && !stopping && r != -ENOENT)
             log_error("watch: %s", err.text[0] ? err.text : strerrordesc_np(-r));
-        if (conn_run(c, r < 0 ? watcher_end : watcher_rejoin, w) < 0)
+        if (conn_run(c, r < 0 ? hub->late_lost : hub->late_back, w) < 0)
             log_error("watch: out of memory: a watcher is left alone");
         conn_unref(c);
     }

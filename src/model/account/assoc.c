@@ -44,11 +44,31 @@ int am_new(struct assoc_mgr **ret_am)
     return 0;
 }
 
+void am_free_limits(struct am_rec *r)
+{
+#define X(f) free(r->limits.f);
+    INHERITED_LISTS(X)
+    OWN_LISTS(X)
+#undef X
+    pst__limits__init(&r->limits);
+}
+
+static void forget_effective(struct am_rec *r)
+{
+    if (r->limits_gen)
+        am_free_limits(r);
+    free(r->qos);
+    free(r->lineage);
+    r->qos = NULL;
+    r->lineage = NULL;
+    r->limits_gen = r->qos_gen = r->lineage_gen = 0;
+}
+
 static struct am_rec *rec_free(struct am_rec *r)
 {
     if (!r)
         return NULL;
-    am_forget_effective(r);
+    forget_effective(r);
     if (r->change)
         pst__acct_change__free_unpacked(r->change, NULL);
     free(r->key);
@@ -767,6 +787,19 @@ struct assoc *am_find(struct assoc_mgr *am, const char *cluster, const char *acc
 
     am_link(am);
     return r ? &r->a : NULL;
+}
+
+static bool same_cluster(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+const char *am_default_account(struct assoc_mgr *am, const char *cluster, const char *user)
+{
+    for (const struct assoc *a = am_of_user(am, user); a; a = a->next_of_user)
+        if (a->rec->has_is_default && a->rec->is_default && same_cluster(a->rec->cluster, cluster))
+            return a->rec->account;
+    return NULL;
 }
 
 struct assoc *am_find_job(struct assoc_mgr *am, const char *cluster, const char *user,

@@ -15,33 +15,10 @@
 #define INHERITED_NUMBERS(X)                                                                       \
     X(max_wall_min) X(min_prio_threshold) X(max_jobs) X(max_jobs_accrue) X(max_submit_jobs)
 #define OWN_NUMBERS(X) X(grp_jobs) X(grp_jobs_accrue) X(grp_submit_jobs) X(grp_wall_min)
-#define INHERITED_LISTS(X)                                                                         \
-    X(max_tres_per_job) X(max_tres_per_node) X(max_tres_mins_per_job) X(max_tres_run_mins)
-#define OWN_LISTS(X) X(grp_tres) X(grp_tres_mins) X(grp_tres_run_mins)
 
 static struct am_rec *rec_of(const struct assoc *a)
 {
     return container_of((struct assoc *)a, struct am_rec, a);
-}
-
-static void free_lists(struct am_rec *r)
-{
-#define X(f) free(r->limits.f);
-    INHERITED_LISTS(X)
-    OWN_LISTS(X)
-#undef X
-    pst__limits__init(&r->limits);
-}
-
-void am_forget_effective(struct am_rec *r)
-{
-    if (r->limits_gen)
-        free_lists(r);
-    free(r->qos);
-    free(r->lineage);
-    r->qos = NULL;
-    r->lineage = NULL;
-    r->limits_gen = r->qos_gen = r->lineage_gen = 0;
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -90,7 +67,7 @@ const Pst__Limits *am_limits(struct assoc_mgr *am, const struct assoc *a)
     if (r->limits_gen == am->generation)
         return &r->limits;
     if (r->limits_gen)
-        free_lists(r);
+        am_free_limits(r);
     pst__limits__init(&r->limits);
     if (a->parent)
         above = am_limits(am, a->parent);
@@ -225,19 +202,6 @@ bool am_is_below(struct assoc_mgr *am, const struct assoc *a, const struct assoc
         if (a == above)
             return true;
     return false;
-}
-
-static bool same_cluster(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
-const char *am_default_account(struct assoc_mgr *am, const char *cluster, const char *user)
-{
-    for (const struct assoc *a = am_of_user(am, user); a; a = a->next_of_user)
-        if (a->rec->has_is_default && a->rec->is_default && same_cluster(a->rec->cluster, cluster))
-            return a->rec->account;
-    return NULL;
 }
 
 const char *am_default_wckey(struct assoc_mgr *am, const char *cluster, const char *user)

@@ -41,5 +41,8 @@ struct assoc_mgr {
 void am_link(struct assoc_mgr *am); /* make the tree current */
 void am_oom(const void *p);         /* ends the process when p is NULL */
 char *am_owner_key(const char *cluster, const char *user);
-/* assoc_eff.c */
-void am_forget_effective(struct am_rec *r);
+/* Lists of r->limits that an association inherits, and those that are its own. */
+#define INHERITED_LISTS(X)                                                                         \
+    X(max_tres_per_job) X(max_tres_per_node) X(max_tres_mins_per_job) X(max_tres_run_mins)
+#define OWN_LISTS(X) X(grp_tres) X(grp_tres_mins) X(grp_tres_run_mins)
+void am_free_limits(struct am_rec *r); /* as they were worked out: empty from now on */

@@ -93,6 +93,42 @@ int64_t conn_arrival_mono_us(const struct conn *c)
     return c->worker->ll.now_mono_us;
 }
 
+/* ---- a worker's mail, and connections beyond the limit --------------------------------------- */
+
+bool worker_post(struct worker *w, struct mail *mail)
+{
+    bool first, ok;
+
+    mail->next = NULL;
+    (void)pthread_mutex_lock(&w->lock); /* cannot fail: a plain mutex that we do not hold */
+    ok = !w->closed;
+    first = w->mail == NULL;
+    if (ok) {
+        *w->mail_end = mail;
+        w->mail_end = &mail->next;
+        if (first)
+            (void)uv_async_send(&w->wake); /* fails for a closing handle only; see `closed` */
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return ok;
+}
+
+/* One connection too many: say so, as far as the fresh socket's buffer goes. */
+void server_turn_away(int fd)
+{
+    uint8_t *buf, dump[1024];
+    size_t len;
+
+    if (frame_pack_error(OP_HELLO, 0, EPST_BUSY, NULL, &buf, &len) == 0) {
+        (void)send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT); /* best effort */
+        free(buf);
+    }
+    (void)shutdown(fd, SHUT_WR);
+    (void)recv(fd, dump, sizeof(dump),
+               MSG_DONTWAIT); /* unread input would turn the close into a reset */
+    (void)close(fd);
+}
+
 /* ---- sending --------------------------------------------------------------------------------- */
 
 static bool is_mine(const struct conn *c)
@@ -631,7 +667,7 @@ static void on_frame(struct link *l, const struct frame *f)
     int code;
 
     if (c->state == CONN_NEW && f->op == OP_HELLO) {
-        conn_hello(c, f);
+        c->worker->server->on_hello(c, f);
         if (c->state == CONN_AUTH)
             /* it said what it had to: it need not give way */
             quota_steady(quota_of(c), &c->seat, true);

@@ -191,24 +191,6 @@ static int listen_all(struct server *s, struct err *err)
 
 /* ---- mail ------------------------------------------------------------------------------------ */
 
-bool worker_post(struct worker *w, struct mail *mail)
-{
-    bool first, ok;
-
-    mail->next = NULL;
-    (void)pthread_mutex_lock(&w->lock); /* cannot fail: a plain mutex that we do not hold */
-    ok = !w->closed;
-    first = w->mail == NULL;
-    if (ok) {
-        *w->mail_end = mail;
-        w->mail_end = &mail->next;
-        if (first)
-            (void)uv_async_send(&w->wake); /* fails for a closing handle only; see `closed` */
-    }
-    (void)pthread_mutex_unlock(&w->lock);
-    return ok;
-}
-
 static struct mail *take_mail(struct worker *w, bool close)
 {
     struct mail *m;
@@ -254,22 +236,6 @@ static void on_wake(uv_async_t *wake)
 }
 
 /* ---- accepting ------------------------------------------------------------------------------- */
-
-/* One connection too many: say so, as far as the fresh socket's buffer goes. */
-void server_turn_away(int fd)
-{
-    uint8_t *buf, dump[1024];
-    size_t len;
-
-    if (frame_pack_error(OP_HELLO, 0, EPST_BUSY, NULL, &buf, &len) == 0) {
-        (void)send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT); /* best effort */
-        free(buf);
-    }
-    (void)shutdown(fd, SHUT_WR);
-    (void)recv(fd, dump, sizeof(dump),
-               MSG_DONTWAIT); /* unread input would turn the close into a reset */
-    (void)close(fd);
-}
 
 static struct worker *least_busy(struct server *s)
 {
@@ -567,6 +533,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
         return r;
     server_set_auth(s, config->keys, config->tokens);
     server_set_tls(s, config->tls);
+    s->on_hello = conn_hello;
     *ret_server = TAKE_PTR(s);
     return 0;
 }

@@ -32,6 +32,7 @@ struct server {
     struct worker *workers;
     struct quota *quota;
     int farewell; /* server_set_farewell(); 0: none */
+    void (*on_hello)(struct conn *c, const struct frame *frame); /* conn_hello() */
     bool stopped;
     atomic_uint n_conns;
     atomic_uint_fast64_t next_conn_id;

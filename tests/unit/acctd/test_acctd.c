@@ -12,6 +12,7 @@
 #include "acctd/acctfeed.h"
 #include "acctd/acctjobs.h"
 #include "acctd/archiveops.h"
+#include "acctd/acctops.h"
 #include "acctd/serve.h"
 #include "acctd/usageops.h"
 #include "acct.pb-c.h"
@@ -105,7 +106,8 @@ static void open_site(struct site *s, const struct serve_settings *settings, boo
                                .slurm_uid = geteuid(),
                                .hooks = { .on_request = on_request, .on_close = on_close },
                                .ctx = s };
-    struct serve_config config = { .location = s->w->db,
+    struct serve_config config = { .find_op = serve_op,
+                                   .location = s->w->db,
                                    .settings = settings,
                                    .readers = 2,
                                    .is_admin = is_admin,

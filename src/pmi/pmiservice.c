@@ -1,5 +1,5 @@
-/* slurmstepd_pmi.c - slurmstepd-pmi2, slurmstepd-pmix: the MPI service of a step on a node; see
- * pmiservice.h */
+/* pmiservice.c - what slurmstepd-pmi2 and slurmstepd-pmix share: descriptors, the link, the loop;
+ * see pmiservice.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -83,7 +83,7 @@ static void read_link(struct service *s)
 
         if (FRAME_UNPACK(step_mpi, &f, &msg, NULL) < 0)
             continue;
-        service_kind.message(s, msg);
+        s->kind->message(s, msg);
         pst__step_mpi__free_unpacked(msg, NULL);
     }
     if (r < 0)
@@ -160,8 +160,8 @@ static int serve_service(struct service *s)
 
         fds[0] = (struct pollfd){ .fd = client_fd(s->link), .events = POLLIN };
         fds[1] = (struct pollfd){ .fd = s->wake_fd, .events = POLLIN };
-        if (service_kind.poll_fill)
-            n = service_kind.poll_fill(s, fds + 2);
+        if (s->kind->poll_fill)
+            n = s->kind->poll_fill(s, fds + 2);
         if (poll(fds, (nfds_t)(n + 2), -1) < 0 && errno != EINTR)
             return -errno;
         if (fds[0].revents)
@@ -169,7 +169,7 @@ static int serve_service(struct service *s)
         if (fds[1].revents)
             run_queue(s);
         if (n)
-            service_kind.poll_done(s, fds + 2, n);
+            s->kind->poll_done(s, fds + 2, n);
     }
     return 0;
 }
@@ -184,9 +184,9 @@ static void ignore_signals(void)
         (void)signal(sigs[i], SIG_IGN);
 }
 
-int main(int argc, char **argv)
+int service_main(const struct service_kind *kind, int argc, char **argv)
 {
-    struct service s = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
+    struct service s = { .kind = kind, .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
     int r;
 
     if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
     }
     if (argc != 1 || fcntl(SERVICE_FD_FILE, F_GETFD) < 0 || fcntl(SERVICE_FD_LINK, F_GETFD) < 0) {
         (void)fprintf(stderr, "slurmstepd-%s: error: this program is started by slurmstepd only\n",
-                      service_kind.name);
+                      kind->name);
         return 1;
     }
     /* cannot fail; it reads what tasks write and starts nothing */
@@ -205,13 +205,13 @@ int main(int argc, char **argv)
     s.queue_end = &s.queue;
     r = service_init(&s);
     if (r == 0)
-        r = service_kind.start(&s);
+        r = kind->start(&s);
     if (r == 0)
         r = serve_service(&s);
     if (r < 0)
-        (void)fprintf(stderr, "slurmstepd-%s: error: %s\n", service_kind.name, strerror(-r));
+        (void)fprintf(stderr, "slurmstepd-%s: error: %s\n", kind->name, strerror(-r));
     if (s.state)
-        service_kind.stop(&s);
+        kind->stop(&s);
     service_done(&s);
     return r < 0 ? 1 : 0;
 }
