@@ -1,16 +1,17 @@
 /* powerorder.h - actions of power saving that the nodes run themselves (Location=slurmd)
  *
- * Core thread.  Such an action is an order to each node that is connected.  Whether it did what it
- * should shows the connection, which has to go. */
+ * Core thread.  Such an action is an order to each node that is connected.  A node that obeys loses
+ * its connection; a connection that stays says that the action has failed. */
 #pragma once
 
 #include "ctld/ctld.h"
 
 struct bitmap;
 
-/* Order the nodes to run the action, after lsn.  One that is not connected is told in the log. */
+/* Order the nodes to run the action, after lsn.  A node that is not connected is named in
+ * the log. */
 void powerorder_send(struct ctld *ctld, const char *action, const struct bitmap *nodes,
                      uint64_t lsn);
-/* The slurmd of a node that is on its way down knocks: where it has to run the action itself, it is
- * told so. */
+/* A node that is being powered down registers again on conn.  Where its slurmd has to run the
+ * action itself, order it once more. */
 void powerorder_again(struct ctld *ctld, const struct node *n, struct conn *conn);

@@ -5,6 +5,6 @@
 
 #include "job.pb-c.h"
 
-/* Weights as of base/billweights.h.  NULL: its CPUs. */
+/* weights: as base/billweights.h reads them; NULL: each CPU of the allocation counts one. */
 double billing_of(const char *weights, enum billing_sum how, const Pst__Alloc *alloc,
                   const char *licenses);

@@ -19,7 +19,7 @@ struct restidem {
 
 /* The key of the request, at most `max` characters.  False: it is none, an error was noted. */
 bool restidem_read(struct rest_call *call, size_t max, struct restidem *ret);
-/* Which of a list it is; nothing without a key. */
+/* The key of job i of a request that submits a list.  Without a key *ret has none. */
 void restidem_number(const struct restidem *of, size_t i, struct restidem *ret);
 /* Key and digest of `body` into the request, which borrows them.  False: out of memory, noted. */
 bool restidem_fill(struct rest_call *call, struct restidem *k, const char *path, const json_t *body,

@@ -13,8 +13,9 @@
 int watchevent_make(struct pb_arena *arena, const Pst__WatchChange *change,
                     struct watch_item **ret);
 
-/* What a watcher is sent: an event of a stream (sse), or a line.  object: with the item's, or those
- * members of it that the comma list names (NULL: all). */
+/* What a watcher is sent: an event of a stream (sse), or a line.  object: with the job's own JSON
+ * behind the change, where the item has one, or with those members of the JSON that the comma list
+ * names (NULL: all). */
 void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object,
                      const char *fields);
 /* "hello", "reset" or "bye"; reason NULL: none. */

@@ -15,7 +15,7 @@ void gpu_prepare(struct step *s);
 void gpu_task(const struct step *s, size_t index, struct envlist *el);
 /* The first task (its index) that sees a GPU of the step. */
 size_t gpu_first_task(const struct step *s, const Pst__Gpu *gpu);
-/* With `verbose`: the line about it, on the task's own standard error; on that of the first task
- * also what becomes of --gpu-freq. */
+/* With `verbose`: print which GPUs the task sees on its own standard error.  The first task's has a
+ * line about --gpu-freq, too. */
 void gpu_tell(const struct step *s, size_t index, int fd);
 void gpu_done(struct step *s);

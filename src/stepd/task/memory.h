@@ -13,6 +13,7 @@ struct child;
 void memory_prepare(struct step *s);
 /* The domains of a task, for child_start(). */
 void memory_task(const struct step *s, size_t index, struct child *c);
-/* With `verbose`: the line about it, on the task's own standard error.  r: what the kernel said. */
+/* With `verbose`: print the task's domains on its own standard error.  r: what the kernel answered
+ * when the memory was bound, 0 or a negative errno. */
 void memory_tell(const struct step *s, size_t index, pid_t pid, int r, int fd);
 void memory_done(struct step *s);
