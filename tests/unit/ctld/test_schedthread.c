@@ -2,7 +2,6 @@
 #include "conf_util.h"
 
 #include "ctld/ctld.h"
-#include "ctld/schedlink/restfeed.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "feed/feedmem.h"
