@@ -3,8 +3,9 @@
  *
  * Sums and other names are derived from the records alone and follow every change of one
  * (apply.c), so that a question about a whole array, or about a user's jobs of one name, costs the
- * same however many jobs there are. A chain is put in order when somebody asks who is first: a snapshot brings jobs in any
- * order, and a place for each of a million would be sought among all before it.
+ * same however many jobs there are.  A chain is put in order when its first job is asked for: a
+ * snapshot brings jobs in any order, and a place for each of a million would be sought among all
+ * before it.
  * A hash finds a chain; user and name are compared (docs/design/0002-identity.md). */
 #include <errno.h>
 #include <stdlib.h>

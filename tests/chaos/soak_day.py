@@ -7,9 +7,9 @@ usage: tests/chaos/soak_day.py --build BUILD [--jobs 518400] [--rate 800] [--nod
 Jobs of a second come beside watchers, loops of squeue, scrapes, and, every epoch, what a day of administration is: nodes drained
 and resumed, a reservation, a reconfiguration, cancelled and requeued jobs, arrays, a trigger.  Jobs are forgotten ten to twenty
 seconds after their end, so what slurmctld holds is about the same all day, but for two caches that fill in the first three days: the
-pages of accounting's database (64 MiB) and the newest changes for watchers (32 MiB). In the last 40% the memory of each process may grow by --bytes for
-each job that ended (by the slope of all epochs), and a simulation, which holds the rows of all its jobs for the
-report, by --simulated for each job more.  --leak plants growth: the check must fail then."""
+pages of accounting's database (64 MiB) and the newest changes for watchers (32 MiB). In the last 40% the memory of each process
+may grow by --bytes for each job that ended (by the slope of all epochs), and a simulation, which holds the rows of all its jobs
+for the report, by --simulated for each job more.  --leak plants growth: the check must fail then."""
 
 import subprocess
 import sys

@@ -115,9 +115,9 @@ static bool purge_some(struct ctld *ctld, int64_t now, int64_t age)
     return found == PURGE_BATCH;
 }
 
-/* Jobs that ended more than MinJobAge ago are only in accounting.  They go in sweeps, a minute apart
- * or MinJobAge where that is less: a job whose epilog outlives MinJobAge can be seen until the next
- * sweep, and does not vanish with its last message. */
+/* Jobs that ended more than MinJobAge ago are only in accounting.  They go in sweeps, a minute
+ * apart or MinJobAge where that is less: a job whose epilog outlives MinJobAge can be seen until
+ * the next sweep, and does not vanish with its last message. */
 static void purge_old(struct ctld *ctld, int64_t now)
 {
     struct jobtimes *jt = ctld->jobtimes;

@@ -216,7 +216,7 @@ static void test_token(void **state)
     assert_int_equal(ask(&shared, stranger, OP_TOKEN, "{}", &reply), 0);
     protobuf_c_message_free_unpacked(reply, NULL);
     assert_int_equal(ask(&shared, stranger, OP_TOKEN, "{'user':'root'}", NULL),
-                     ESLURM_ACCESS_DENIED);
+                     ESLURM_USER_ID_MISSING);
 }
 
 static void test_debug_and_rights(void **state)
