@@ -214,6 +214,7 @@ struct step {
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
+    int64_t signal_mono_us;   /* a signal was last passed on to tasks that ran; 0: never */
     bool from_outside;        /* slurmd ordered the end */
     int64_t deadline_mono_us; /* of the stage, or of the next sweep; 0 = none */
     int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */

@@ -76,6 +76,8 @@ void step_signal(struct step *s, int sig, bool leader_only)
         write_cancelled(s, NULL, sig); /* as if it were cancelled */
         s->noticed = before;           /* an end that comes later has a line of its own */
     }
+    if (s->n_running > 0)
+        s->signal_mono_us = now_mono_us();
     if (sig == SIGKILL && !leader_only) {
         (void)stepcg_signal(s, SIGKILL);
         return;
@@ -99,14 +101,23 @@ static void ask_to_end(struct step *s, uint32_t kill_wait_s)
     to_groups(s, SIGTERM);
 }
 
+/* Ctrl-C comes as SIGINT, with the kill behind it.  Tasks that SIGINT has ended meanwhile were
+ * killed all the same, for the person who looks on. */
+static bool just_signalled(const struct step *s)
+{
+    return s->signal_mono_us && now_mono_us() - s->signal_mono_us < USEC_PER_SEC;
+}
+
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s)
 {
     if (!s->swept && s->n_running == 0)
         epilog_limit(s, now_mono_us() + (now ? 0 : (int64_t)kill_wait_s * USEC_PER_SEC));
-    if (s->swept || s->n_running == 0)
+    if (s->swept || (s->n_running == 0 && !just_signalled(s)))
         return;
     write_cancelled(s, reason, shown_signal);
+    if (s->n_running == 0)
+        return;
     s->suspend_mono_us = 0;
     if (now) {
         s->stage = KILL_ALL;
