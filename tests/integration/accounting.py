@@ -34,11 +34,12 @@ def template():
     if TEMPLATE is None:
         folder = tempfile.mkdtemp(prefix="penstock-mariadb-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        TEMPLATE = Path(folder) / "data"
-        done = subprocess.run([server_program("mariadb-install-db"), "--no-defaults", f"--datadir={TEMPLATE}",
+        data = Path(folder) / "data"
+        done = subprocess.run([server_program("mariadb-install-db"), "--no-defaults", f"--datadir={data}",
                                "--auth-root-authentication-method=normal", "--skip-test-db", f"--user={user()}"],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=120, env={**os.environ, "TMPDIR": folder})
         assert done.returncode == 0, done.stdout + done.stderr
+        TEMPLATE = data
     return TEMPLATE
 
 
@@ -56,7 +57,7 @@ class MariaDB:
 
     def start(self, *options):
         argv = [server_program("mariadbd"), "--no-defaults", f"--datadir={self.data}", f"--user={user()}",
-                f"--socket={self.socket}", f"--pid-file={self.dir}/pid", "--skip-networking",
+                f"--socket={self.socket}", f"--pid-file={self.dir}/pid", f"--tmpdir={self.dir}", "--skip-networking",
                 "--innodb-buffer-pool-size=64M", "--performance-schema=OFF", *options]
         with open(self.dir / "log", "ab") as log:
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")

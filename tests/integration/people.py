@@ -10,8 +10,11 @@ import os
 import random
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
+
+from conftest import SLOW, let_in, program
 
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003}
@@ -67,6 +70,16 @@ def as_user(name):
         return {}, {"USER": "root", "LOGNAME": "root"}
     return ({"user": UIDS[name], "group": GROUP[1], "extra_groups": []},
             {"USER": name, "LOGNAME": name, "HOME": str(HOMES[name]), "SHELL": "/bin/bash"})
+
+
+def ask_as(name, c, *words, env=None):
+    """What a command of the cluster c prints for one of the users; it must exit with 0."""
+    how, own = as_user(name)
+    let_in(c.conf.parent)
+    done = subprocess.run([program(words[0]), *map(str, words[1:])], capture_output=True, text=True, timeout=60 * SLOW, cwd="/",
+                          env={**c.env, **own, **(env or {})}, **how)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def make_homes():

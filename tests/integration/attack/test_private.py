@@ -135,7 +135,8 @@ def test_step_in_what_is_over(site):
                          f"srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}\n")
     denied = "srun: error: Unable to create step for job {}: Access/permission denied\n"
     assert step(site.job_id) == denied.format(site.job_id)
-    assert step(site.waits) == f"srun: error: Unable to create step for job {site.waits}: Job is pending execution\n"
+    assert step(site.waits) == (f"srun: error: Unable to confirm allocation for job {site.waits}: Job is pending execution\n"
+                                f"srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {site.waits}\n")
     site.set_private("jobs")
     assert step(job) == denied.format(job)
     assert step(site.waits) == denied.format(site.waits)

@@ -1,4 +1,4 @@
-"""Every field of sinfo: name, letter, header and value, sort keys, options, variables, messages."""
+"""Every field of sinfo: name, letter, header and value, sort keys, options, variables, messages.  Root sees what is hidden."""
 
 import re
 
@@ -65,23 +65,23 @@ def test_field(q, row):
 
 
 @pytest.mark.parametrize("options,rows", [
-    (["-h", "--hide", "-o", "%P %D"], ["small 2", "main* 4"]), (["-h", "-a", "-o", "%P"], ["small", "hid", "main*"]),
+    (["-h", "--hide", "-o", "%P %D"], ["small 2", "hid 1", "main* 4"]), (["-h", "-a", "-o", "%P"], ["small", "hid", "main*"]),
     (["-h", "-s", "-p", "main"], ["main*        up   infinite          1/1/2/4 node[1-4]"]),
     (["-h", "-N", "-p", "small"], ["node1          1     small mix   ", "node2          1     small idle  "]),
     (["-h", "-t", "idle", "-p", "small", "-o", "%N"], ["node2"]), (["-h", "-t", "drain,down", "-p", "main", "-o", "%D %T"], ["1 drained", "1 down"]),
     (["-h", "-t", "idle&drain", "-p", "main", "-o", "%N"], ["node3"]), (["-h", "-t", "mix+~drain", "-p", "main", "-o", "%N"], ["node1"]),
     (["-h", "-n", "node2", "-p", "main", "-o", "%N %t"], ["node2 idle"]), (["-h", "-p", "nosuch"], []),
-    (["-h", "--hide", "-S", "-P", "-o", "%P"], ["small", "main*"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["small"]),
+    (["-h", "--hide", "-S", "-P", "-o", "%P"], ["small", "main*", "hid"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["small"]),
     (["-h", "-R", "-S", "E", "-o", "%E %N"], ["bad disk node3", "power node4"]), (["-T"], ["No reservations in the system"]),
-    (["--hide", "-o", "%.3P|%12a|%#P"], ["PAR|AVAIL       |PARTITION", "sma|up          |small    ", "ma*|up          |main*    "])])
+    (["--hide", "-o", "%.3P|%12a|%#P"], ["PAR|AVAIL       |PARTITION", "sma|up          |small    ", "hid|up          |hid      ", "ma*|up          |main*    "])])
 def test_options(q, options, rows):
     assert q.run("sinfo", *options).out.splitlines() == rows
 
 
 @pytest.mark.parametrize("env,options,out", [
-    ({"SINFO_FORMAT": "%P %N"}, ["-h", "--hide"], "small node[1-2]\nmain* node[1-4]\n"),
+    ({"SINFO_FORMAT": "%P %N"}, ["-h", "--hide"], "small node[1-2]\nhid node4\nmain* node[1-4]\n"),
     ({"SINFO_PARTITION": "small"}, ["-h", "-o", "%P"], "small\n"),
-    ({"SINFO_SORT": "-P"}, ["-h", "--hide", "-o", "%P"], "small\nmain*\n"), ({"SINFO_ALL": "1"}, ["-h", "-o", "%R"], "small\nhid\nmain\n")])
+    ({"SINFO_SORT": "-P"}, ["-h", "--hide", "-o", "%P"], "small\nmain*\nhid\n"), ({"SINFO_ALL": "1"}, ["-h", "-o", "%R"], "small\nhid\nmain\n")])
 def test_environment(q, env, options, out):
     assert q.run("sinfo", *options, env=env).out == out
 

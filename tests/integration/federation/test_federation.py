@@ -2,13 +2,12 @@
 import collections
 import json
 import re
-import subprocess
 
 import pytest
 
 from accounting import Sites
-from conftest import SLOW, let_in, program, wait_until
-from people import HAVE_PEOPLE, as_user
+from conftest import wait_until
+from people import HAVE_PEOPLE, ask_as
 from restd import Restd
 
 SHIFT = 26
@@ -220,15 +219,6 @@ def test_origin_away(fed):
     assert {job: len(where) for job, where in fed.started().items()} == {running: 1, waiting: 1}
 
 
-def ask_as_alice(c, *words):
-    how, env = as_user("alice")
-    let_in(c.conf.parent)
-    done = subprocess.run([program(words[0]), *map(str, words[1:])], capture_output=True, text=True, timeout=60 * SLOW, cwd="/",
-                          env={**c.env, **env}, **how)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_views(fed):
     """--federation shows the clusters as one, with one record a job; --sibling shows every copy, --local this cluster."""
     a, b, c = fed.list
@@ -245,11 +235,11 @@ def test_views(fed):
     c.run("scontrol", "update", "partitionname=main", "hidden=yes")
     assert len(shown("--federation")) == 4, "root sees what is hidden"
     if HAVE_PEOPLE:
-        hers = lambda *options: sorted(ask_as_alice(a, "squeue", "-h", "-O", "JobID:12,Cluster:3", *options).splitlines())
+        hers = lambda *options: sorted(ask_as("alice", a, "squeue", "-h", "-O", "JobID:12,Cluster:3", *options).splitlines())
         assert hers("--federation") == sorted([line(fillers[0], "aa"), line(fillers[1], "bb"), line(job, "aa")]), "hidden in cc alone"
         assert len(hers("--sibling")) == 4 and len(hers("--sibling", "-a")) == 6
         assert hers("--federation", "-j", fillers[2]) == [line(fillers[2], "cc")], "a job asked for by its number is shown"
-        assert ask_as_alice(c, "squeue", "-h") == ask_as_alice(c, "squeue", "-h", "--federation", "--local") == ""
+        assert ask_as("alice", c, "squeue", "-h") == ask_as("alice", c, "squeue", "-h", "--federation", "--local") == ""
     c.run("scontrol", "update", "partitionname=main", "hidden=no")
     a.conf.write_text(a.conf.read_text() + "FederationParameters=fed_display\n")
     assert shown() == shown("--federation") and len(shown("--local")) == 2

@@ -1,5 +1,6 @@
 """CommunicationParameters: at which addresses the daemons listen."""
 
+import contextlib
 import os
 import re
 import socket
@@ -15,7 +16,10 @@ HAVE_IPV6 = Path("/proc/net/if_inet6").exists() and "000000000000000000000000000
 
 def listening(pid):
     """Addresses of a process's listening sockets, by port."""
-    mine = {m[1] for fd in Path(f"/proc/{pid}/fd").iterdir() if (m := re.match(r"socket:\[(\d+)\]", os.readlink(fd)))}
+    mine = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            mine |= set(re.findall(r"^socket:\[(\d+)\]", os.readlink(fd)))
     found = {}
     for table in ("tcp", "tcp6"):
         path = Path(f"/proc/{pid}/net/{table}")

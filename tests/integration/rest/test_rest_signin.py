@@ -65,7 +65,7 @@ def test_lifespan_is_limited(rest):
 
 def test_nobody_else_gets_a_word(rest):
     """A user has no word for another, and a token makes no word."""
-    assert token_reply(rest.c, "bin", as_word=True, user="root")[1].code == 2002
+    assert token_reply(rest.c, "bin", as_word=True, user="root")[1].code == 2010
     pb = messages()
     with Peer.tcp_jwt(rest.c.port, rest.token("bin")) as peer:
         flags, answer = peer.call("token", pb.TokenRequest(as_word=True))
