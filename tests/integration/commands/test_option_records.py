@@ -6,7 +6,7 @@ import json
 import pytest
 
 CLUSTER = {"nodes": 2, "cpus": 8, "conf": "GresTypes=gpu\nPriorityType=priority/multifactor\nLicenses=lic:5\nMCSPlugin=mcs/label\n"
-           "SlurmctldParameters=enable_expedited_requeue\n",
+           "SlurmctldParameters=enable_expedited_requeue\nLaunchParameters=use_interactive_step\n",
            "node_options": "Features=f1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:4"}
 ALL = ("sbatch", "salloc", "srun")
 
