@@ -108,15 +108,16 @@ class Demo(Cluster):
         return problems
 
     def bash(self, command, timeout=30, text=""):
-        """Recorded were users; root, who may run the tests, sees hidden partitions unless told not to."""
+        """Recorded were users.  Root, who may run the tests, sees hidden partitions: what shows them is asked as nobody."""
         if os.geteuid() == 0:
             command = HIDE + command
         return subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, text=True, capture_output=True,
                               input=text, timeout=timeout * SLOW)
 
 
-HIDE = """sinfo() { if [ "$SINFO_ALL" ]; then command sinfo "$@"; else command sinfo --hide "$@"; fi; }
-scontrol() { command scontrol --hide "$@"; }
+HIDE = """plain() { setpriv --reuid=65534 --regid=65534 --clear-groups "$(type -P "$1")" "${@:2}"; }
+sinfo() { plain sinfo "$@"; }
+scontrol() { case "$* " in *show\\ part*) plain scontrol "$@";; *) command scontrol "$@";; esac; }
 """
 
 # ---- masks -----------------------------------------------------------------------------------------
