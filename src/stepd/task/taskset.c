@@ -101,8 +101,8 @@ static void ask_to_end(struct step *s, uint32_t kill_wait_s)
     to_groups(s, SIGTERM);
 }
 
-/* Ctrl-C comes as SIGINT, with the kill behind it.  Tasks that SIGINT has ended meanwhile were
- * killed all the same, for the person who looks on. */
+/* For Ctrl-C, srun sends SIGINT and the kill right behind it.  Where SIGINT has ended the node's
+ * tasks before the kill comes, the line about the kill is written all the same. */
 static bool just_signalled(const struct step *s)
 {
     return s->signal_mono_us && now_mono_us() - s->signal_mono_us < USEC_PER_SEC;
