@@ -80,7 +80,9 @@ def test_sbcast_sattach_sstat(tls):
     attach = cluster.popen("sattach", "-v", f"{job}.1", stdout=PIPE, stderr=PIPE)
     said = ""
     while "attached on node" not in said:  # the line of -v, once the step daemon has answered
-        said += attach.stderr.readline()
+        line = attach.stderr.readline()
+        assert line, f"sattach ended with {attach.wait()}: {said}"
+        said += line
     (cluster.work / "go").touch()
     text, err = attach.communicate(timeout=20)
     assert text == "bye\n", said + err
