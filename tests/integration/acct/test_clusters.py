@@ -87,6 +87,8 @@ def test_federation(two):
     def members(c=a):
         return c.run("sacctmgr", "-nP", "list", "federation", "format=federation,cluster,fedid,fedstate").out.split()
 
+    kept = b.sbatch(wrap="sleep 300")  # what is drained leaves the federation with its last job
+    b.wait_state(kept, "RUNNING")
     a.run("sacctmgr", "-i", "add", "federation", "f1", "clusters=aa,bb")
     a.run("sacctmgr", "-i", "add", "federation", "empty")
     a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=drain+remove", "features=x,y")
@@ -98,6 +100,9 @@ def test_federation(two):
     two.dbd.start()
     assert members(b) == want
     a.run("sacctmgr", "-i", "delete", "federation", "empty")
+    b.run("scancel", kept)
+    b.wait_end(kept)
+    b.wait_sacct(kept, "CANCELLED")
     a.run("sacctmgr", "-i", "delete", "cluster", "bb")
     two.dbd.kill()
     two.dbd.start()
