@@ -28,6 +28,7 @@ struct effects {
     struct effect *head, *tail;
     uint64_t durable;
     struct reign *reign; /* NULL: whatever is durable may leave */
+    bool releasing;      /* a thread sends what is durable: nobody may overtake it */
     atomic_size_t pending;
     atomic_bool withheld; /* an answer was dropped since the reign was over */
 };
@@ -80,7 +81,7 @@ void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *bu
     atomic_fetch_add_explicit(&e->pending, 1, memory_order_relaxed);
     pthread_mutex_lock(&e->lock);
     /* Behind the others even when durable, so that frames to one peer keep their order. */
-    now = !e->head && lsn <= e->durable;
+    now = !e->head && !e->releasing && lsn <= e->durable;
     if (!now) {
         if (e->tail)
             e->tail->next = f;
@@ -98,29 +99,49 @@ void effects_guard(struct effects *e, struct reign *reign)
     e->reign = reign;
 }
 
+/* What is durable, as a list; NULL: nothing.  The lock is held. */
+static struct effect *take_ready(struct effects *e)
+{
+    struct effect *ready = e->head, *last = NULL;
+
+    for (struct effect *f = e->head; f && f->lsn <= e->durable; f = f->next)
+        last = f;
+    if (!last)
+        return NULL;
+    e->head = last->next;
+    if (!e->head)
+        e->tail = NULL;
+    last->next = NULL;
+    return ready;
+}
+
+static void send_list(struct effects *e, struct effect *list, bool send)
+{
+    while (list) {
+        struct effect *next = list->next;
+
+        effect_done(e, list, send);
+        list = next;
+    }
+}
+
 void effects_release(struct effects *e, uint64_t lsn)
 {
-    struct effect *ready, *last = NULL;
+    bool send = true; /* the log was ours when lsn became durable */
+    struct effect *ready;
 
     pthread_mutex_lock(&e->lock);
     if (lsn > e->durable)
         e->durable = lsn;
-    ready = e->head;
-    for (struct effect *f = e->head; f && f->lsn <= e->durable; f = f->next)
-        last = f;
-    if (last) {
-        e->head = last->next;
-        if (!e->head)
-            e->tail = NULL;
-        last->next = NULL;
+    while (!e->releasing && (ready = take_ready(e))) {
+        e->releasing = true; /* who comes meanwhile leaves it to us */
+        pthread_mutex_unlock(&e->lock);
+        send_list(e, ready, send);
+        send = !e->reign || reign_left_us(e->reign) > 0;
+        pthread_mutex_lock(&e->lock);
+        e->releasing = false;
     }
     pthread_mutex_unlock(&e->lock);
-    while (last && ready) {
-        struct effect *next = ready->next;
-
-        effect_done(e, ready, true);
-        ready = next;
-    }
 }
 
 size_t effects_pending(const struct effects *e)
