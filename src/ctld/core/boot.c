@@ -21,6 +21,7 @@
 #include "ctld/core/observe.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/logreplay.h"
+#include "ctld/core/rights.h"
 #include "ctld/core/service.h"
 #include "etcd/etcdlog.h"
 #include "journal/reign.h"
@@ -188,6 +189,7 @@ int boot_prepare(struct ctld *ctld, struct err *err)
     int r = make_core(ctld, err);
 
     ctld->boot_us = core_now();
+    core_learn_admin(ctld);
     if (r >= 0)
         r = services_check(ctld, ctld->conf, err);
     return r >= 0 ? services_start(ctld, err) : r;

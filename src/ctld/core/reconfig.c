@@ -20,6 +20,7 @@
 #include "ctld/core/membership.h"
 #include "ctld/core/nodeids.h"
 #include "ctld/core/noderecord.h"
+#include "ctld/core/rights.h"
 #include "ctld/core/service.h"
 #include "feed/noderanks.h"
 #include "feed/preemptfeed.h"
@@ -455,9 +456,11 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         return r;
     }
     ctld->conf = fresh;
+    core_learn_admin(ctld);
     r = reconfig_sync(ctld, true);
     if (r < 0) {
         ctld->conf = old;
+        core_learn_admin(ctld);
         conf_free(fresh);
         (void)auth_keys_free(keys); /* always NULL, as the next two */
         (void)auth_tokens_free(tokens);

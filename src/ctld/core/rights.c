@@ -7,7 +7,12 @@
 
 bool core_is_admin(const struct ctld *ctld, uid_t uid)
 {
-    return uid == 0 || uid == conf_slurm_uid(ctld->conf);
+    return uid == 0 || uid == atomic_load_explicit(&ctld->slurm_uid, memory_order_relaxed);
+}
+
+void core_learn_admin(struct ctld *ctld)
+{
+    atomic_store(&ctld->slurm_uid, conf_slurm_uid(ctld->conf));
 }
 
 uid_t cmd_rights_uid(const struct cmd *cmd)

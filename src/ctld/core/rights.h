@@ -7,8 +7,10 @@
 struct cmd;
 struct ctld;
 
-/* Whose word is law: root and SlurmUser.  Any thread while the configuration stays. */
+/* Whose word is law: root and SlurmUser.  Any thread. */
 bool core_is_admin(const struct ctld *ctld, uid_t uid);
+/* ctld->conf is another one: SlurmUser as it has him.  The thread that changed it. */
+void core_learn_admin(struct ctld *ctld);
 /* The user whose rights count: the sender, or with as_user the user that the sender names.  cmd has
  * a connection. */
 uid_t cmd_rights_uid(const struct cmd *cmd);

@@ -144,7 +144,6 @@ static struct auth_tokens *believed_tokens(const struct ctld *ctld)
 
 void front_configure(struct front *f)
 {
-    atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
     atomic_store(&f->audit_tls,
                  conf_option(f->ctld->conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     atomic_store(&f->client_ids, conf_client_ids(f->ctld->conf));

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "ctld/core/rights.h"
 #include "ctld/core/service.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/haetcd.h"
@@ -189,6 +190,7 @@ static int refresh_conf(struct ha *ha)
         return 0;
     }
     ctld->conf = fresh;
+    core_learn_admin(ctld);
     ha->old_conf = old;
     return 0;
 }

@@ -105,6 +105,19 @@ static void test_admins(void **state)
     assert_true(cmd_may_act_as(&f->ctld, &f->cmd, USER_UID));
 }
 
+/* I/O threads ask while the core's frees the configuration that was. */
+static void test_any_thread(void **state)
+{
+    struct fixture *f = *state;
+
+    atomic_store(&f->ctld.slurm_uid, 0);
+    core_learn_admin(&f->ctld);
+    f->ctld.conf = NULL;
+    assert_true(core_is_admin(&f->ctld, SLURM_UID));
+    assert_false(core_is_admin(&f->ctld, ADMIN_UID));
+    f->ctld.conf = f->conf;
+}
+
 static void test_act_as(void **state)
 {
     struct fixture *f = *state;
@@ -156,6 +169,7 @@ static void test_lanes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_any_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_admins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_act_as, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rights_of_the_named, set_up, tear_down),
