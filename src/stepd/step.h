@@ -425,9 +425,9 @@ bool extern_emptied(const struct step *s);
  * or epilog, which even a job that is ending takes in.  -ESHUTDOWN: the job is ending; -ESRCH: the
  * process has gone. */
 int extern_adopt(struct step *s, pid_t pid, bool script);
-/* The sessions that adopted processes lead, for write_trace(): at most max of them.  Returns how
- * many. */
-size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
+/* The sessions that adopted processes lead, and when these began, for write_trace(): at most max
+ * of them.  Returns how many. */
+size_t extern_sessions(const struct step *s, uint32_t *sessions, uint64_t *ticks, size_t max);
 /* After the release: look whether a process is left; without one the step may end. */
 void extern_look(struct step *s, int64_t now_mono);
 /* The first process of the job's namespaces was killed, and with it the job's processes on this

@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded/plan/constrain.h"
 #include "stepd/shared/spool.h"
@@ -141,9 +142,10 @@ static Pst__UserProcess *record_of(const struct noded *d, const Pst__StepCredent
     _cleanup_free_ char *cgroup = NULL;
     Pst__UserProcess *rec;
     struct proc_info info;
-    char name[64];
+    char name[64], world[PROC_WORLD];
     int r;
 
+    proc_world(world);
     (void)snprintf(name, sizeof(name), "%s%d", kind, (int)pid);
     r = constrain_adopt(d, job ? job->on->job : cred->job, cred->uid, name, pid, &cgroup, err);
     if (r < 0)
@@ -162,6 +164,7 @@ static Pst__UserProcess *record_of(const struct noded *d, const Pst__StepCredent
     rec->run_id = cred->run_id;
     rec->uid = cred->uid;
     rec->cgroup = TAKE_PTR(cgroup);
+    (void)pb_set_str(&rec->world, world); /* -ENOMEM: as of an older release */
     return rec;
 }
 
@@ -204,7 +207,8 @@ static int find_process(const Pst__UserProcess *rec)
     _cleanup_close_ int fd = rec->pid > 0 ? pidfd_open((pid_t)rec->pid, 0) : -1;
     struct proc_info info;
 
-    if (fd < 0 || proc_read((pid_t)rec->pid, &info) < 0 || info.start_ticks != rec->start_ticks)
+    if (fd < 0 || !proc_is_our_world(rec->world) || proc_read((pid_t)rec->pid, &info) < 0 ||
+        info.start_ticks != rec->start_ticks)
         return -ESRCH;
     return TAKE_FD(fd);
 }

@@ -27,6 +27,7 @@
 #include "stepd/task/bind.h"
 #include "stepd/shared/ctl.h"
 #include "stepd/use/gather.h"
+#include "stepd/use/procscan.h"
 #include "stepd/nicservice.h"
 #include "stepd/nssserve.h"
 #include "stepd/task/gpu.h"
@@ -430,14 +431,25 @@ static void write_trace(struct step *s)
 {
     Pst__StepTrace t = PST__STEP_TRACE__INIT;
     _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*sessions));
+    _cleanup_free_ uint64_t *ticks = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*ticks));
+    struct proc_info info;
+    char world[PROC_WORLD];
 
-    if (!sessions)
+    if (!sessions || !ticks)
         return;
     for (size_t i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].pid > 0)
+        if (s->tasks[i].pid > 0) {
+            bool read = proc_read(s->tasks[i].pid, &info) == 0;
+
+            ticks[t.n_sessions] = read ? info.start_ticks : 0;
             sessions[t.n_sessions++] = (uint32_t)s->tasks[i].pid;
+        }
     if (s->ext)
-        t.n_sessions = extern_sessions(s, sessions, EXTERN_SESSIONS);
+        t.n_sessions = extern_sessions(s, sessions, ticks, EXTERN_SESSIONS);
+    proc_world(world);
+    t.world = world;
+    t.n_session_ticks = t.n_sessions;
+    t.session_ticks = ticks;
     t.has_pid = t.has_start_ticks = true;
     t.pid = (uint32_t)getpid();
     t.start_ticks = s->start_ticks;

@@ -132,13 +132,15 @@ int extern_adopt(struct step *s, pid_t pid, bool script)
     return r;
 }
 
-size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max)
+size_t extern_sessions(const struct step *s, uint32_t *sessions, uint64_t *ticks, size_t max)
 {
     size_t n = 0;
 
     for (size_t i = s->ext->n; i-- > 0 && n < max;)
-        if (s->ext->guests[i].leads)
+        if (s->ext->guests[i].leads) {
+            ticks[n] = s->ext->guests[i].start_ticks;
             sessions[n++] = (uint32_t)s->ext->guests[i].pid;
+        }
     return n;
 }
 

@@ -62,6 +62,25 @@ int proc_read(pid_t pid, struct proc_info *ret_info)
     return 0;
 }
 
+void proc_world(char buf[static PROC_WORLD])
+{
+    char boot[48] = "", space[48] = "";
+
+    if (read_file("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)) > 0)
+        boot[strcspn(boot, "\n")] = '\0';
+    if (readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0)
+        space[0] = '\0'; /* a kernel without: there is one */
+    (void)snprintf(buf, PROC_WORLD, "%s %s", boot, space);
+}
+
+bool proc_is_our_world(const char *world)
+{
+    char ours[PROC_WORLD];
+
+    proc_world(ours);
+    return !world || strcmp(world, ours) == 0;
+}
+
 void proc_each(proc_fn *fn, void *ctx)
 {
     DIR *d = opendir("/proc");

@@ -16,6 +16,12 @@ struct proc_info {
 
 /* Errors: -ESRCH gone, -EBADMSG. */
 int proc_read(pid_t pid, struct proc_info *ret_info);
+/* What has another world has other processes by the same numbers: it changes with the machine's
+ * boot, and with the container. */
+#define PROC_WORLD 96
+void proc_world(char buf[static PROC_WORLD]);
+/* Is that ours?  NULL, of older releases: it may be. */
+bool proc_is_our_world(const char *world);
 /* Call fn for every process; fn returning false ends the walk. */
 typedef bool proc_fn(void *ctx, const struct proc_info *info);
 void proc_each(proc_fn *fn, void *ctx);

@@ -191,10 +191,8 @@ static void test_two_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_not_overtaken),
-        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_waits),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_not_overtaken), cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_two_threads),
     };
 
