@@ -23,6 +23,7 @@
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "stepd/ns/imexdev.h"
+#include "stepd/ns/nspath.h"
 #include "stepd/step.h"
 
 #define INIT_WAIT_S 10
@@ -136,7 +137,20 @@ static int make_folder(const struct step *s, const char *path)
 {
     if (mkdir(path, 0700) < 0)
         return errno == EEXIST ? 0 : -errno; /* of a step daemon that was killed */
-    return s->switch_user && chown(path, s->uid, s->gid) < 0 ? -errno : 0;
+    return s->switch_user && lchown(path, s->uid, s->gid) < 0 ? -errno : 0;
+}
+
+/* Root's alone: what others could have prepared would be mounted.  One of a step daemon that was
+ * killed will do. */
+static int make_job_dir(const char *path)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == 0)
+        return 0;
+    if (errno != EEXIST || lstat(path, &st) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
 }
 
 static bool make_bases(struct step *s)
@@ -155,8 +169,9 @@ static bool make_bases(struct step *s)
         if (!base)
             continue;
         ns_job_dir(base, s->job_id, job_dir, sizeof(job_dir));
-        if (mkdir(job_dir, 0700) < 0 && errno != EEXIST) {
-            step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(errno));
+        r = make_job_dir(job_dir);
+        if (r < 0) {
+            step_fail(s, "The job's folder %s could not be made: %s", job_dir, strerror(-r));
             return false;
         }
     }
@@ -181,19 +196,44 @@ static bool make_folders(struct step *s, struct folder *folders, size_t n)
     return true;
 }
 
+/* A name of the folder that is at f->path now: the job's user may change what the path leads to.
+ * *ret_fd is what holds it. */
+static int name_place(const struct folder *f, char *buf, size_t size, int *ret_fd)
+{
+    int r = nspath_open(f->path, ret_fd);
+
+    if (r == 0)
+        (void)snprintf(buf, size, "/proc/self/fd/%d", *ret_fd); /* fits */
+    return r;
+}
+
+/* What was mounted just now gets its flags. */
+static int set_flags(const struct folder *f)
+{
+    _cleanup_close_ int fd = -1;
+    char place[32];
+    int r = name_place(f, place, sizeof(place), &fd);
+
+    if (r == 0 && mount(NULL, place, NULL, MS_BIND | MS_REMOUNT | f->flags, NULL) < 0)
+        r = -errno;
+    return r;
+}
+
 static int mount_one(const struct folder *f)
 {
-    char source[64];
+    _cleanup_close_ int fd = -1;
+    char source[32], place[32];
+    int r = name_place(f, place, sizeof(place), &fd);
 
+    if (r < 0)
+        return r;
     if (!f->source[0])
-        return mount("tmpfs", f->path, "tmpfs", f->flags | MS_NOSUID | MS_NODEV, f->data) < 0
-                   ? -errno
-                   : 0;
+        return mount("tmpfs", place, "tmpfs", f->flags | MS_NOSUID | MS_NODEV, f->data) < 0 ? -errno
+                                                                                            : 0;
     (void)snprintf(source, sizeof(source), "/proc/self/fd/%d", f->fd);
-    if (mount(source, f->path, NULL, MS_BIND, NULL) < 0 ||
-        (f->flags && mount(NULL, f->path, NULL, MS_BIND | MS_REMOUNT | f->flags, NULL) < 0))
+    if (mount(source, place, NULL, MS_BIND, NULL) < 0)
         return -errno;
-    return 0;
+    return f->flags ? set_flags(f) : 0;
 }
 
 static int open_own(void)

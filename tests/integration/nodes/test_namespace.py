@@ -82,6 +82,20 @@ def test_of_a_user(site):
     clean(site)
 
 
+def test_a_users_link_is_no_place(site, folder):
+    """Who can make links where his folder is to be mounted could lead it to /etc, which setuid programs believe."""
+    c = site.start()
+    (folder / "elsewhere").mkdir()
+    site.private.rmdir()
+    site.private.symlink_to(folder / "elsewhere")
+    job = c.sbatch(wrap=f"grep -c {folder}/elsewhere /proc/self/mounts")
+    assert ended(c, job)[f"{job}.batch"] == ["COMPLETED", "0:0"] and c.out(job) == "1\n"  # root's: he knows where it leads
+    os.lchown(site.private, 65534, 65534)
+    c.sbatch(wrap="true")
+    wait_until(lambda: "private could not be mounted: Operation not permitted" in c.logs("slurmd-node1"), "slurmd says why")
+    wait_until(lambda: "Prolog error" in c.run("sinfo", "-R").out, "the node takes no jobs so")
+
+
 def test_who_shares_them(site, pam):  # noqa: F811
     """Later steps, what sbcast sends, sessions that are adopted; the prolog sees the node's."""
     prolog = site.base.parent / "prolog"
