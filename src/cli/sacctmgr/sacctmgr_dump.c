@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "cli/base/ownfile.h"
 #include "cli/sacctmgr/sacctmgr.h"
 
 static const char head[] =
@@ -472,6 +473,18 @@ static bool may_dump(const struct dump *d)
            (u && u->admin_level >= PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
 }
 
+/* NULL with errno set.  named: by the caller. */
+static FILE *open_file(const char *path, bool named)
+{
+    int fd = named ? -1 : ownfile_create(path, 0666);
+
+    if (named)
+        return fopen(path, "we");
+    if (fd < 0)
+        errno = -fd;
+    return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 void smgr_dump(struct smgr *s, int n, char **words)
 {
     struct dump d = { .s = s };
@@ -503,12 +516,14 @@ void smgr_dump(struct smgr *s, int n, char **words)
     } else if (!d.n_assocs) {
         smgr_fail(s, " Cluster %s doesn't exist.\n", d.cluster);
     } else {
-        if (!path) {
+        bool named = path != NULL;
+
+        if (!named) {
             path = xasprintf_or_die("./%s.cfg", d.cluster);
             printf(" No filename given, using %s.\n", path);
             (void)fflush(stdout); /* it shows when it does */
         }
-        d.f = fopen(path, "we");
+        d.f = open_file(path, named);
         if (!d.f) {
             smgr_fail(s, "Can't open file %s, %s\n", path, strerror(errno));
         } else {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/base/ownfile.h"
 #include "cli/query/arrayanswer.h"
 #include "cli/query/elsewhere.h"
 #include "cli/query/out_filter.h"
@@ -318,14 +319,17 @@ void scontrol_wait_job(struct scontrol *s, int argc, char **argv)
     s->client = client_free(s->client);
 }
 
-/* Write a script to path; "-" is stdout.  False with errno set. */
-static bool write_script(const char *path, const ProtobufCBinaryData *script)
+/* Write a script to path; "-" is stdout.  named: by the caller.  False with errno set. */
+static bool write_script(const char *path, bool named, const ProtobufCBinaryData *script)
 {
     _cleanup_close_ int fd = -1;
 
     if (strcmp(path, "-") == 0)
         return fwrite(script->data, 1, script->len, stdout) == script->len && fflush(stdout) == 0;
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    fd = named ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+               : ownfile_create(path, 0600);
+    if (!named && fd < 0)
+        errno = -fd;
     for (size_t at = 0; fd >= 0 && at < script->len;) {
         ssize_t n = write(fd, script->data + at, script->len - at);
 
@@ -394,7 +398,7 @@ void scontrol_write(struct scontrol *s, int argc, char **argv)
     if (!reply->has_script)
         (void)fprintf(stderr, "job script retrieval failed: %s\n",
                       slurm_err_text(ESLURM_JOB_SCRIPT_MISSING));
-    else if (!write_script(path, &reply->script))
+    else if (!write_script(path, argc > 2, &reply->script))
         (void)fprintf(stderr, "failed to open file `%s`: %s\n", path, strerror(errno));
     else if (strcmp(path, "-") != 0 && !s->quiet)
         (void)printf("batch script for job %u written to %s\n", request.job_id, path);

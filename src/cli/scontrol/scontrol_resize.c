@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "cli/base/ownfile.h"
 #include "cli/query/out_query.h"
 #include "cli/scontrol/scontrol.h"
 #include "wire/ops.h"
@@ -44,7 +45,8 @@ static bool write_one(struct scontrol *s, const char *path, const struct strbuf 
         { "SLURM_JOB_NUM_NODES", 2 }, { "SLURM_JOB_CPUS_PER_NODE", 1 }, { "SLURM_NPROCS", -1 },
         { "SLURM_NTASKS", -1 },       { "SLURM_TASKS_PER_NODE", -1 },
     };
-    FILE *f = fopen(path, "we");
+    int fd = ownfile_create(path, 0666);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     bool bad = !f;
 
     for (size_t i = 0; f && i < ARRAY_SIZE(names); i++) {
@@ -56,7 +58,8 @@ static bool write_one(struct scontrol *s, const char *path, const struct strbuf 
     }
     bad = (f && fclose(f) != 0) || bad;
     if (bad)
-        scontrol_fail(s, "scontrol: error: %s cannot be written: %s", path, strerror(errno));
+        scontrol_fail(s, "scontrol: error: %s cannot be written: %s", path,
+                      strerror(fd < 0 ? -fd : errno));
     return !bad;
 }
 

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "cli/base/cli.h"
 #include "cli/base/opts.h"
+#include "cli/base/ownfile.h"
 #include "cli/sh5util/sh5csv.h"
 #include "cli/sh5util/sh5merge.h"
 #include "h5/h5place.h"
@@ -103,18 +104,21 @@ static const struct passwd *find_user(const char *name)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* A file that is there is replaced when nothing can be lost by it. */
-static int create_output(const char *path, bool replace)
+/* A file that is there is replaced when nothing can be lost by it.  The user gets it: so it must be
+ * his, or new. */
+static int create_output(const char *path, bool replace, uid_t uid)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (replace ? 0 : O_EXCL), 0600);
+    int fd = ownfile_for(path, replace, uid);
 
-    if (fd < 0 && errno == EEXIST)
+    if (fd == -EPERM)
+        cli_die(CLI_EXIT_FAILED, "%s is there already, and is no plain file of user %u", path, uid);
+    if (fd == -EEXIST)
         cli_die(CLI_EXIT_FAILED,
                 "%s is there already, and its steps' files may be in it alone: "
                 "give another with --output",
                 path);
     if (fd < 0)
-        cli_die(CLI_EXIT_FAILED, "%s: %s", path, strerror(errno));
+        cli_die(CLI_EXIT_FAILED, "%s: %s", path, strerror(-fd));
     return fd;
 }
 
@@ -166,7 +170,7 @@ static void merge_job(struct sh5util *s)
     if (r < 0 || !files.n)
         cli_die(CLI_EXIT_FAILED, "%s/%s: %s", dir, pw->pw_name,
                 r < 0 ? strerror(-r) : "there are no profiles of this job or step");
-    out = create_output(path, s->save);
+    out = create_output(path, s->save, pw->pw_uid);
     become_user(pw->pw_uid, pw->pw_gid, out);
     if (sh5merge(&s->api, folder, &files, out, &err) < 0)
         give_up(path, &err);
@@ -228,12 +232,14 @@ static void extract_series(struct sh5util *s)
                                              : xasprintf_or_die("extract_%u.csv", s->ids.job_id);
     _cleanup_close_ int fd = open_input(s, &path);
     struct err err = { .text = "" };
-    FILE *to = fopen(to_path, "we");
+    int out = s->output ? open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                        : ownfile_create(to_path, 0666);
+    FILE *to = out < 0 ? NULL : fdopen(out, "w");
     h5_id file;
     int r;
 
     if (!to)
-        cli_die(CLI_EXIT_FAILED, "%s: %s", to_path, strerror(errno));
+        cli_die(CLI_EXIT_FAILED, "%s: %s", to_path, strerror(s->output ? errno : -out));
     file = read_input(s, fd, path);
     r = sh5csv_write(&s->api, file, &s->ids, &s->which, to, &err);
     if (fclose(to) != 0 && r == 0)

@@ -345,6 +345,11 @@ def test_users(make_cluster, folder):
     c.run("sh5util", "-j", guess, "-u", "nobody", "-o", "merged.h5")
     merged = c.work / "merged.h5"
     assert paths(merged) == {"/Steps/batch/Nodes/node1/Tasks/0"} and merged.stat().st_uid == nobody.pw_uid
+    first = file.name.split("_")[0]
+    (c.work / f"job_{first}.h5").symlink_to(victim)  # where root's result is to be, which the user gets
+    assert f"is no plain file of user {nobody.pw_uid}" in c.refused("sh5util", "-S", "-j", first, "-u", "nobody")
+    assert victim.stat().st_uid == 0 and victim.read_text() == "mine"
+    c.run("sh5util", "-S", "-j", first, "-u", "nobody", "-o", "merged.h5")  # his already
     argv = [program("sh5util"), "-p", c.profiles, "-j", str(guess - 1), "-u", "nobody", "-o", "/dev/null"]
     done = subprocess.run(["setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups", *argv], env=c.env, cwd="/", capture_output=True,
                           text=True, timeout=60)
