@@ -80,7 +80,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
                     : req->has_lifespan_s              ? req->lifespan_s
                                                        : 1800;
     uint64_t max;
-    char own[64], buf[4096], *token = NULL;
+    char own[257], buf[4096], *token = NULL; /* own: as long as a token's user may be */
     struct passwd pw, *found = NULL;
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
     int made;
