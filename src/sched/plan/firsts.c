@@ -27,7 +27,8 @@ struct firsts {
     struct first v[FIRSTS];
 };
 
-/* Nothing but so many tasks on so many nodes, with memory. */
+/* Nothing but so many tasks on so many nodes, with memory.  A label opens some nodes and closes
+ * others: a request that has one cannot be compared. */
 static bool is_plain(const struct shape_key *k)
 {
     bool per_node = k->flags & SHAPE_MEM_PER_NODE;
@@ -38,7 +39,7 @@ static bool is_plain(const struct shape_key *k)
            !k->threads_per_core && k->pn_min_cpus <= 1 && !k->min_sockets &&
            !k->min_cores_per_socket && !k->core_spec && !k->cpus_per_gpu && !k->tasks_per_gpu &&
            !k->mem_per_gpu_mib && !k->nlics && !k->nreq && !k->nexc && !k->ngres &&
-           k->features_off == UINT32_MAX && k->prefer_off == UINT32_MAX &&
+           k->features_off == UINT32_MAX && k->prefer_off == UINT32_MAX && !k->label &&
            !(k->flags & SHAPE_EXTRA);
 }
 
