@@ -95,7 +95,7 @@ static int add_name(struct expansion *x, size_t len)
 
     if (r == -E2BIG)
         return err_set(x->err, r, "host list holds more than %zu names", x->hl->most);
-    return r < 0 ? err_set(x->err, r, "out of memory") : 0;
+    return r < 0 ? err_nomem(x->err) : 0;
 }
 
 static int expand_brackets(struct expansion *x, const char *p, size_t len);

@@ -160,7 +160,7 @@ static bool key_answers(struct submission *s)
     int r = submitkeys_read(s->req, s->cmd->uid, &s->key, &err);
 
     if (r < 0) {
-        core_error(s->ctld, s->cmd, EPST_BAD_REQUEST, err.text);
+        core_error(s->ctld, s->cmd, r == -ENOMEM ? EPST_BUSY : EPST_BAD_REQUEST, err.text);
         return true;
     }
     before = s->key.used ? submitkeys_find(s->ctld, &s->key) : NULL;

@@ -66,7 +66,7 @@ int submitkeys_read(const Pst__SubmitRequest *req, uid_t uid, struct submitkey *
     if (!digest_read(&ret->content, req->content_digest.data, req->content_digest.len))
         return err_set(err, -EINVAL, "the digest of an idempotency key's contents has 32 bytes");
     if (digest_key(text, uid, &ret->key) < 0)
-        return err_set(err, -EINVAL, "out of memory");
+        return err_nomem(err);
     ret->used = true;
     return 0;
 }

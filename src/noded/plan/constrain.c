@@ -489,7 +489,7 @@ int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid,
         r = make_limits(d, g, g ? g->mem_mib : 0, false, &l);
     if (l)
         part.job_limits = tree_limits(l);
-    r = r < 0 ? err_set(err, r, "out of memory") : cgroup_begin(&cg, &tree, &part, err);
+    r = r < 0 ? err_nomem(err) : cgroup_begin(&cg, &tree, &part, err);
     if (l)
         pst__cgroup_limits__free_unpacked(l, NULL);
     if (r < 0)
