@@ -26,10 +26,10 @@ struct license_world {
 
 /* Tell the scheduler what there is: Licenses= of slurm.conf.  -ENOMEM. */
 int licenses_configure(struct sched *s, const char *text);
-/* Cuts text up.  False: no request. */
+/* Cut text into its items.  False: the text is no request, and there is nothing to free. */
 bool licenses_parse(char *text, struct license_list *ret);
-/* Names that exist, in counts that exist (or, with allow_zero_lic, may exist one day), of one
- * resource of mode 3 at most? */
+/* Are all names of the text known, and are there as many of each as it asks for?  With
+ * allow_zero_lic the counts do not matter.  A request names one resource of mode 3 at most. */
 bool licenses_valid(const struct license_world *w, const char *text);
 /* The same of a reservation, which may name layers. */
 bool licenses_valid_resv(const struct license_world *w, const char *text);

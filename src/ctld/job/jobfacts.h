@@ -10,14 +10,15 @@
 /* What ClusterRecord.next_job_id becomes after `id`: the number behind it, skipping those in use,
  * wrapping at MaxJobId. */
 uint32_t jobs_next_id(const struct ctld *ctld, uint32_t id);
-/* The id of the next new job, with the cluster's number in a federation above it.  A request that
- * got as far as a place for its job uses one up, also when there was none: scripts count on the
- * number that `--test-only` tells to grow. */
+/* The id of the next new job, with the cluster's number in a federation in the bits above it.
+ * jobs_use_up_id(): a request for which a place was looked for uses up an id even when it becomes
+ * no job, because scripts expect the number that `--test-only` prints to grow. */
 uint32_t jobs_fresh_id(const struct ctld *ctld);
 void jobs_use_up_id(struct ctld *ctld);
+/* How many tasks of the array run. */
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
-/* Effective limits of a partition. */
-bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of its comma list */
+/* Is the partition one of those that the job named?  The job starts in one of them. */
+bool jobs_in_partition(const Pst__JobRecord *r, const char *partition);
 
 /* The nodes of a host list, which the caller frees.  0, or ESLURM_INVALID_NODE_NAME: not a list,
  * of more names than a cluster has nodes, or (with all_known) a name that is no node's;

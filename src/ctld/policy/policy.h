@@ -26,9 +26,9 @@ bool policy_has_records(const struct ctld *ctld);
 int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
                      const Pst__JobRecord *r);
 
-/* Is QosFlag set on r's QOS? */
-/* Is its QOS one that its association may not use any more, where QOS are enforced? */
+/* Is r's QOS one that r's association may not use any more, where QOS are enforced? */
 bool policy_qos_lost(const struct ctld *ctld, const Pst__JobRecord *r);
+/* Is the flag set on r's QOS? */
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag);
 
 /* ---- rights ---------------------------------------------------------------------------------- */
@@ -49,9 +49,9 @@ enum policy_private { /* PrivateData */
 unsigned policy_private(const struct conf *conf);
 /* Is nothing hidden from this user: an operator?  caller: his name or NULL. */
 bool policy_sees_all(const struct ctld *ctld, uid_t uid, const char *caller);
-/* Of what the configuration hides, what is hidden from him. */
+/* Of what the configuration hides, what is hidden from this user. */
 unsigned policy_hidden(const struct ctld *ctld, uid_t uid, const char *caller);
-/* Every account that he coordinates: fn for each. */
+/* Call fn for each account that the user `caller` coordinates. */
 void policy_each_coordinated(const struct ctld *ctld, const char *caller,
                              void (*fn)(void *ctx, const char *account), void *ctx);
 /* Operator, or coordinator of the job's account. */

@@ -11,8 +11,8 @@ struct resv_ref { /* one that a pending job may run in, in the order in which th
     bool magnetic; /* it did not ask */
 };
 
-/* admin_uid: SlurmUser's; he and root may use every one that does not float.  scheduling: QOS
- * and partition count too. */
+/* May the job use the reservation?  admin_uid is SlurmUser's: SlurmUser and root may use every
+ * reservation that does not float.  scheduling: the job's QOS and partition must be allowed too. */
 bool resv_lets_in(const struct cluster *c, const Pst__ReservationRecord *r,
                   const Pst__JobRecord *job, uint32_t admin_uid, bool scheduling);
 
@@ -22,7 +22,7 @@ const char *resv_asked(const Pst__JobRecord *job);
  * end.  Sets *ret_unknown when a name is none. */
 const Pst__ReservationRecord *resv_next_named(const struct cluster *c, const char **p,
                                               bool *ret_unknown);
-/* Is the job's list naming it? */
+/* Does the job's list name this reservation, in any case? */
 bool resv_is_named(const Pst__JobRecord *job, const char *name);
 
 /* Where a pending job is to be tried, at most RESV_REFS_MAX.  *ret_only: and nowhere else. */

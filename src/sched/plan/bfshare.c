@@ -40,8 +40,6 @@ int bf_set_expected(struct sched *s, struct job *j, int64_t start_us, const stru
     return expect_set(j, start_us, s->bf_run, a);
 }
 
-/* Jobs that must not reserve: too young, too low, one of them has already, the partition has
- * enough. */
 bool bf_may_reserve(const struct bf *b, const struct entry *e)
 {
     const struct sched_params *p = &b->s->params;

@@ -12,6 +12,7 @@ static inline enum sched_why part_closed_why(const struct part *p)
     return p->inactive ? SCHED_WHY_PART_INACTIVE : SCHED_WHY_PART_DOWN;
 }
 
+/* Why e may not start in its partition, whatever nodes are free; NONE: it may. */
 enum sched_why entry_limits(const struct sched *s, const struct entry *e);
 /* The same, as if the partition were up. */
 enum sched_why entry_limits_once_up(const struct sched *s, const struct entry *e);

@@ -25,6 +25,9 @@ struct gres_row {
 };
 
 void gres_row_done(struct gres_row *row);
+/* Make a row of what a node is said to have.  -EINVAL: the shares do not add up to the count;
+ * -ENOMEM.  After a failure there is nothing to free. */
 int gres_row_build(struct sched *s, const struct node *n, const struct sched_gres_spec *in,
                    struct gres_row *row);
+/* Do two rows have the same devices in the same places?  What is held does not matter. */
 bool gres_row_alike(const struct node *n, const struct gres_row *a, const struct gres_row *b);

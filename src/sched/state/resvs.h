@@ -43,7 +43,8 @@ struct kept_resv {     /* see keptplan.c */
     struct resv resv;
 };
 
+/* What the nodes of a would have left beside it; the caller frees.  NULL: out of memory. */
 struct resv_node *spare_of(struct sched *s, const struct sched_alloc *a, uint32_t part);
-int resvs_room(struct sched *s); /* for one more */
+int resvs_room(struct sched *s); /* for one more; -ENOMEM */
 void resv_free(struct resv *r);
 void resvs_clear(struct sched *s);
