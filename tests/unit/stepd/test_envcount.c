@@ -1,4 +1,4 @@
-/* test_env_counts.c - what an allocation has, as variables tell it: CPUs and tasks by node, however
+/* test_envcount.c - what an allocation has, as variables tell it: CPUs and tasks by node, however
  * many nodes differ; the variables of heterogeneous jobs */
 #include "model_util.h"
 
