@@ -6,8 +6,8 @@
 struct class;
 struct sched;
 
-/* Jobs of this class that run for so many minutes have no place before the slot returned; 0: nothing
- * is known. */
+/* Jobs of this class that run for so many minutes have no place before the slot returned; 0:
+ * nothing is known. */
 uint32_t firsts_find(const struct sched *s, const struct class *c, uint32_t minutes);
 /* A search found no place before the slot.  Without memory nothing is noted. */
 void firsts_note(struct sched *s, const struct class *c, uint32_t minutes, uint32_t slot);

@@ -1,5 +1,5 @@
-/* test_jobparts.c - the controller's small parts of jobs: ids, sizes, components, times of crontabs,
- * prologs that are awaited, and notes of passes */
+/* test_jobparts.c - the controller's small parts of jobs: ids, sizes, components, times of
+ * crontabs, prologs that are awaited, and notes of passes */
 #include "model_util.h"
 #include "conf_util.h"
 

@@ -1,4 +1,5 @@
-/* test_preemptfeed.c - PreemptType, PreemptMode and PreemptParameters as the scheduler takes them */
+/* test_preemptfeed.c - PreemptType, PreemptMode and PreemptParameters as the scheduler takes
+ * them */
 #include "conf_util.h"
 
 #include "feed/preemptfeed.h"

@@ -31,7 +31,7 @@ static void put_resv(struct cluster *c, const Pst__ReservationRecord *r)
     apply_ok(c, tx);
 }
 
-/* ---- who -------------------------------------------------------------------------------------- */
+/* ---- who ------------------------------------------------------------------------------------- */
 
 static void test_users(void **state)
 {
