@@ -19,6 +19,7 @@
 #include "kube/claim/devask.h"
 #include "kube/claim/devchannel.h"
 #include "kube/claim/devclaim.h"
+#include "kube/claim/devfill.h"
 #include "kube/claim/devnode.h"
 
 #define AGAIN_US (5 * USEC_PER_SEC)               /* slices and channels wake nobody */
@@ -154,14 +155,50 @@ static int add_driver(json_t *needs, const char *driver)
     return json_array_append_new(needs, json_pack("{s:s}", "driver", driver)) < 0 ? -ENOMEM : 0;
 }
 
-int bridgedevice_add_needs(const json_t *pod, json_t *needs)
+static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
+{
+    const struct bridge *b = ctx;
+
+    return kubeinformer_by_name(b->device_claims, namespace_, name);
+}
+
+static const json_t *find_class(void *ctx, const char *namespace_, const char *name)
+{
+    const struct bridge *b = ctx;
+
+    return kubeinformer_by_name(b->device_classes, namespace_, name);
+}
+
+/* Claims that cannot be read have been told, and have no job: the driver of none is needed. */
+static bool wants_channel(const struct bridge *b, const json_t *pod)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach(kubejson_at(pod, "spec.resourceClaims"), i, item)
+    {
+        const char *name = devchannel_claim(pod, item);
+
+        if (b->device_claims && *name &&
+            devchannel_wants(kubeinformer_by_name(b->device_claims, kubejson_namespace(pod), name)))
+            return true;
+    }
+    return false;
+}
+
+int bridgedevice_read(struct bridge *b, const json_t *pod, json_t **ret, struct err *err)
+{
+    return b->o.devices ? devfill_read(pod, find_claim, b, ret, err) : devask_read(pod, ret, err);
+}
+
+int bridgedevice_add_needs(struct bridge *b, const json_t *pod, json_t *needs)
 {
     _cleanup_json_ json_t *asks = NULL;
     size_t i;
     json_t *one;
-    int r = devchannel_has_claims(pod) ? add_driver(needs, DEVCHANNEL_DRIVER) : 0;
+    int r = wants_channel(b, pod) ? add_driver(needs, DEVCHANNEL_DRIVER) : 0;
 
-    if (r == 0 && devask_read(pod, &asks, NULL) == -ENOMEM)
+    if (r == 0 && bridgedevice_read(b, pod, &asks, NULL) == -ENOMEM)
         return -ENOMEM; /* what cannot be read has been told, and has no job */
     json_array_foreach(asks, i, one)
     {
@@ -197,18 +234,6 @@ bool bridgedevice_meets(void *ctx, const json_t *needs, const json_t *node)
 
 /* ---- pods that wait -------------------------------------------------------------------------- */
 
-static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
-{
-    const struct bridge *b = ctx;
-
-    return kubeinformer_by_name(b->device_claims, namespace_, name);
-}
-
-static const json_t *find_class(const struct bridge *b, const char *name)
-{
-    return kubeinformer_by_name(b->device_classes, "", name);
-}
-
 /* What a pod cannot have; NULL: nothing.  wait: it may come. */
 static const char *judge_pod(struct bridge *b, const json_t *pod, struct strbuf *why, bool *wait)
 {
@@ -219,7 +244,7 @@ static const char *judge_pod(struct bridge *b, const json_t *pod, struct strbuf 
     json_t *one;
 
     *wait = false;
-    if (devask_read(pod, &asks, &err) < 0) {
+    if (bridgedevice_read(b, pod, &asks, &err) < 0) {
         strbuf_add(why, err.text);
         return strbuf_str(why);
     }
@@ -230,12 +255,12 @@ static const char *judge_pod(struct bridge *b, const json_t *pod, struct strbuf 
     *wait = true;
     json_array_foreach(asks, i, one)
     {
-        if (find_class(b, kubejson_text(one, "class")))
+        if (find_class(b, "", kubejson_text(one, "class")))
             continue;
         strbuf_addf(why, "there is no DeviceClass %s", kubejson_text(one, "class"));
         return strbuf_str(why);
     }
-    state = devchannel_judge(pod, find_claim, b, why);
+    state = devfill_judge(pod, find_claim, b, why);
     *wait = state == PODVOLUME_WAIT;
     return state >= PODVOLUME_WAIT ? strbuf_str(why) : NULL;
 }
@@ -398,7 +423,12 @@ static void find_holder(void *ctx, const json_t *claim)
                             devchannel_holds(claim, s->channel));
 }
 
-/* A claim that was given on another node, for a job that was given up, is taken back first. */
+/* A claim that was given otherwise, for a job that was given up, is taken back first. */
+static void take_back(struct gang *g, const json_t *claim)
+{
+    change_claim(g, claim, json_pack("{s:{s:n, s:n}}", "status", "allocation", "reservedFor"));
+}
+
 static enum bridgevolume_answer place_channel(struct gang *g, const json_t *pod,
                                               const json_t *claim, const char *node,
                                               struct err *err)
@@ -409,7 +439,7 @@ static enum bridgevolume_answer place_channel(struct gang *g, const json_t *pod,
     if (devchannel_is_given(claim, pod, node))
         return BRIDGEVOLUME_READY;
     if (kubejson_at(claim, "status.allocation")) {
-        change_claim(g, claim, json_pack("{s:{s:n, s:n}}", "status", "allocation", "reservedFor"));
+        take_back(g, claim);
         return BRIDGEVOLUME_WAIT;
     }
     if (channel)
@@ -420,7 +450,23 @@ static enum bridgevolume_answer place_channel(struct gang *g, const json_t *pod,
     else
         change_claim(
             g, claim,
-            devchannel_status(claim, find_class(g->b, DEVCHANNEL_CLASS), channel, pod, node));
+            devchannel_status(claim, find_class(g->b, "", DEVCHANNEL_CLASS), channel, pod, node));
+    return BRIDGEVOLUME_WAIT;
+}
+
+static enum bridgevolume_answer place_claim(struct gang *g, const struct devclaim_view *v,
+                                            const json_t *claim, json_t *taken, struct err *err)
+{
+    _cleanup_json_ json_t *want = NULL;
+
+    if (devfill_status(v, claim, find_class, g->b, taken, &want, err) < 0)
+        return BRIDGEVOLUME_WAIT;
+    if (devfill_is_given(claim, want))
+        return BRIDGEVOLUME_READY;
+    if (kubejson_at(claim, "status.allocation"))
+        take_back(g, claim);
+    else
+        change_claim(g, claim, json_incref(want));
     return BRIDGEVOLUME_WAIT;
 }
 
@@ -428,20 +474,29 @@ static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, con
                                           struct err *err)
 {
     enum bridgevolume_answer all = BRIDGEVOLUME_READY, one;
-    _cleanup_json_ json_t *asks = NULL;
+    _cleanup_json_ json_t *asks = NULL, *taken = NULL;
+    struct devclaim_view v = { pod, NULL, slices_of(g->b, node), layout_of(g, node), node };
     size_t i;
     json_t *item;
 
     if (devask_read(pod, &asks, err) < 0)
         return BRIDGEVOLUME_WAIT;
+    v.asks = asks;
     if (json_array_size(asks))
         all = place_asks(g, pod, asks, node, err);
+    if (devfill_begin(&v, &taken, err) < 0)
+        return BRIDGEVOLUME_WAIT;
     json_array_foreach(kubejson_at(pod, "spec.resourceClaims"), i, item)
     {
         const json_t *claim =
             find_claim(g->b, kubejson_namespace(pod), devchannel_claim(pod, item));
 
-        one = claim ? place_channel(g, pod, claim, node, err) : BRIDGEVOLUME_WAIT;
+        if (!claim)
+            one = BRIDGEVOLUME_WAIT;
+        else if (devchannel_wants(claim))
+            one = place_channel(g, pod, claim, node, err);
+        else
+            one = place_claim(g, &v, claim, taken, err);
         all = MAX(all, one);
     }
     return all;

@@ -11,7 +11,9 @@
 int bridgedevice_begin(struct bridge *b);
 void bridgedevice_stop(struct bridge *b);
 /* Add the drivers that a pod needs on its node to what podvolume_needs() gave.  -ENOMEM. */
-int bridgedevice_add_needs(const json_t *pod, json_t *needs);
+int bridgedevice_add_needs(struct bridge *b, const json_t *pod, json_t *needs);
+/* devask_read(), with what the pod's claims ask for. */
+int bridgedevice_read(struct bridge *b, const json_t *pod, json_t **ret, struct err *err);
 /* exclusion.meets: ctx is the bridge. */
 bool bridgedevice_meets(void *ctx, const json_t *needs, const json_t *node);
 /* Can a job be made for the pods that wait?  If not, they are told why. */

@@ -115,11 +115,29 @@ static json_t *gather_waiting(struct gang *g, const struct podgang_view *v)
     return TAKE_PTR(waiting);
 }
 
+/* What the pods ask for with their claims; NULL: no memory. */
+static json_t *gather_asks(struct bridge *b, const json_t *pods)
+{
+    _cleanup_json_ json_t *all = json_object();
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod)
+    {
+        json_t *asks = NULL;
+
+        if (bridgedevice_read(b, pod, &asks, NULL) < 0 ||
+            json_object_set_new(all, kubejson_uid(pod), asks) < 0)
+            return NULL;
+    }
+    return TAKE_PTR(all);
+}
+
 void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
     _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL, *others = NULL;
-    _cleanup_json_ json_t *root = NULL;
+    _cleanup_json_ json_t *root = NULL, *asks = NULL;
     const json_t *first = json_array_get(waiting, 0);
     _cleanup_free_ char *excluded = NULL;
     struct err err = { .text = "" };
@@ -135,7 +153,8 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
         bridgegang_wake(g->b, g->key, OWNER_US);
         return;
     }
-    if (!root) {
+    asks = root ? gather_asks(g->b, waiting) : NULL;
+    if (!asks) {
         g->failed = true;
         return;
     }
@@ -151,6 +170,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
                           .gang = g->key,
                           .pods = waiting,
                           .root = root,
+                          .asks = asks,
                           .name = strbuf_str(&name),
                           .partition = g->b->o.partition,
                           .mcs = g->b->o.mcs,

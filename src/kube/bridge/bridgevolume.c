@@ -189,7 +189,7 @@ json_t *bridgevolume_needs(void *ctx, const json_t *pod)
     const struct podvolume_facts f = bridgevolume_facts(ctx);
     _cleanup_json_ json_t *needs = podvolume_needs(&f, pod);
 
-    return needs && bridgedevice_add_needs(pod, needs) < 0 ? NULL : TAKE_PTR(needs);
+    return needs && bridgedevice_add_needs(ctx, pod, needs) < 0 ? NULL : TAKE_PTR(needs);
 }
 
 /* ---- pods that wait -------------------------------------------------------------------------- */

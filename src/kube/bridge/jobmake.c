@@ -154,7 +154,7 @@ static int set_notes(json_t *job, const json_t *root, struct err *err)
 }
 
 /* The largest of what the pods want: all nodes of a job are alike. */
-static int set_wants(json_t *job, const json_t *pods, struct err *err)
+static int set_wants(json_t *job, const struct jobmake *m, struct err *err)
 {
     struct podread_wants most = { 0 }, one = { 0 };
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
@@ -163,13 +163,13 @@ static int set_wants(json_t *job, const json_t *pods, struct err *err)
     json_t *pod;
     int r = 0;
 
-    json_array_foreach(pods, i, pod)
+    json_array_foreach(m->pods, i, pod)
     {
-        _cleanup_json_ json_t *asks = NULL;
+        _cleanup_json_ json_t *asks = json_incref(json_object_get(m->asks, kubejson_uid(pod)));
 
         if (podread_wants(pod, &one, err) < 0)
             return -EINVAL;
-        r = devask_read(pod, &asks, err);
+        r = asks ? 0 : devask_read(pod, &asks, err);
         if (r == 0 && (!classes || devask_raise(classes, asks) < 0))
             r = -ENOMEM;
         if (r < 0)
@@ -248,7 +248,7 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
     if (r == 0 && m->excluded && *m->excluded)
         r = set_new(job, "excluded_nodes", json_pack("[s]", m->excluded));
     if (r == 0)
-        r = set_wants(job, m->pods, err);
+        r = set_wants(job, m, err);
     if (r == 0)
         r = set_nodes(job, m, err);
     if (r == 0 && json_array_size(m->rules) == 0)

@@ -15,6 +15,7 @@ struct jobmake {
     const json_t *pods;    /* array of pods, in their order */
     const json_t *root;    /* whose annotations are the job's options */
     const char *name;      /* of the job, unless an annotation says otherwise */
+    const json_t *asks;    /* uid of a pod -> what it asks for, if that is more than itself says */
     const char *partition; /* unless an annotation says otherwise; NULL: the default one */
     const char *mcs;       /* NULL: none */
     const char *excluded;  /* a list of nodes; "" or NULL: none */

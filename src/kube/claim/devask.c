@@ -100,9 +100,23 @@ int devask_read(const json_t *pod, json_t **ret, struct err *err)
     return r;
 }
 
+static int64_t count_class(const json_t *asks, const char *class)
+{
+    int64_t n = 0;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(asks, i, one)
+    {
+        if (strcmp(kubejson_text(one, "class"), class) == 0)
+            n += kubejson_int(one, "count", 0);
+    }
+    return n;
+}
+
 int64_t devask_cpus(const json_t *asks)
 {
-    return kubejson_int(find_ask(asks, DEVASK_CPU), "count", 0);
+    return count_class(asks, DEVASK_CPU);
 }
 
 int devask_raise(json_t *most, const json_t *asks)
@@ -114,7 +128,7 @@ int devask_raise(json_t *most, const json_t *asks)
     {
         const char *class = kubejson_text(one, "class");
         json_int_t have = json_integer_value(json_object_get(most, class));
-        json_int_t want = kubejson_int(one, "count", 0);
+        json_int_t want = count_class(asks, class);
 
         if (strcmp(class, DEVASK_CPU) != 0 && want > have &&
             json_object_set_new(most, class, json_integer(want)) < 0)

@@ -26,8 +26,7 @@ const char *devchannel_claim(const json_t *pod, const json_t *item)
     return "";
 }
 
-/* Every request wants one channel of the default class. */
-static bool is_channel(const json_t *claim)
+bool devchannel_wants(const json_t *claim)
 {
     const json_t *requests = kubejson_at(claim, "spec.devices.requests");
     size_t i;
@@ -44,47 +43,6 @@ static bool is_channel(const json_t *claim)
             return false;
     }
     return json_array_size(requests) == 1;
-}
-
-static bool is_owned(const json_t *claim, const json_t *pod)
-{
-    const json_t *owner = kubejson_controller(claim);
-
-    return owner && strcmp(kubejson_text(owner, "uid"), kubejson_uid(pod)) == 0;
-}
-
-enum podvolume_state devchannel_judge(const json_t *pod, devchannel_find_fn *find, void *ctx,
-                                      struct strbuf *why)
-{
-    enum podvolume_state all = PODVOLUME_READY;
-    size_t i;
-    json_t *item;
-
-    json_array_foreach(kubejson_at(pod, "spec.resourceClaims"), i, item)
-    {
-        const char *template_ = kubejson_text(item, "resourceClaimTemplateName");
-        const char *name = devchannel_claim(pod, item);
-        const json_t *claim = *name ? find(ctx, kubejson_namespace(pod), name) : NULL;
-
-        if (!*template_) {
-            strbuf_add(why, "resourceClaims: claims are given to pods that name the template of a "
-                            "ComputeDomain");
-            return PODVOLUME_NEVER;
-        }
-        if (!claim) {
-            strbuf_addf(why, "no claim of the template %.250s is made yet", template_);
-            return PODVOLUME_WAIT;
-        }
-        if (!is_channel(claim) || !is_owned(claim, pod)) {
-            strbuf_addf(why,
-                        "the claim %.250s wants other devices than a channel of a ComputeDomain",
-                        name);
-            return PODVOLUME_NEVER;
-        }
-        if (!kubejson_at(claim, "status.allocation"))
-            all = PODVOLUME_LATE;
-    }
-    return all;
 }
 
 json_t *devchannel_of(const json_t *slices)
@@ -105,23 +63,6 @@ json_t *devchannel_of(const json_t *slices)
     return NULL;
 }
 
-/* Configurations go with the allocation: those of the class first. */
-static int add_configs(json_t *configs, const json_t *list, const char *source)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(list, i, one)
-    {
-        json_t *copy = json_copy(one);
-
-        if (!copy || json_object_set_new(copy, "source", json_string(source)) < 0 ||
-            json_array_append_new(configs, copy) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 json_t *devchannel_status(const json_t *claim, const json_t *class_, const json_t *channel,
                           const json_t *pod, const char *node)
 {
@@ -132,8 +73,9 @@ json_t *devchannel_status(const json_t *claim, const json_t *class_, const json_
                         kubejson_text(request, "name"), "driver", DEVCHANNEL_DRIVER, "pool",
                         kubejson_text(channel, "pool"), "device", kubejson_text(channel, "device"));
     if (!configs || !devices ||
-        add_configs(configs, kubejson_at(class_, "spec.config"), "FromClass") < 0 ||
-        add_configs(configs, kubejson_at(claim, "spec.devices.config"), "FromClaim") < 0 ||
+        devclaim_add_configs(configs, kubejson_at(class_, "spec.config"), "FromClass", NULL) < 0 ||
+        devclaim_add_configs(configs, kubejson_at(claim, "spec.devices.config"), "FromClaim",
+                             NULL) < 0 ||
         (json_array_size(configs) && json_object_set(devices, "config", configs) < 0))
         return NULL;
     return json_pack("{s:{s:s, s:s}, s:{s:{s:O, s:o}, s:o}}", "metadata", "uid",

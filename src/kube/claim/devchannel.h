@@ -8,22 +8,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/strbuf.h"
-#include "kube/claim/podvolume.h"
-
 #define DEVCHANNEL_DRIVER "compute-domain.nvidia.com"
 #define DEVCHANNEL_CLASS "compute-domain-default-channel.nvidia.com"
 
-typedef const json_t *devchannel_find_fn(void *ctx, const char *namespace_, const char *name);
-
 /* Does the pod name claims at all? */
 bool devchannel_has_claims(const json_t *pod);
-/* What a pod's claims are: none or all given (READY), to be given a channel (LATE), not made yet
- * (WAIT), or others than channels (NEVER).  why: a sentence of the last two. */
-enum podvolume_state devchannel_judge(const json_t *pod, devchannel_find_fn *find, void *ctx,
-                                      struct strbuf *why);
 /* The name of the claim that was made for an item of spec.resourceClaims; "": none yet. */
 const char *devchannel_claim(const json_t *pod, const json_t *item);
+/* Does every request of the claim want one channel of the default class? */
+bool devchannel_wants(const json_t *claim);
 /* The node's default channel: {pool, device}; NULL: it has none.  The caller's. */
 json_t *devchannel_of(const json_t *slices);
 /* What is written into the claim: {metadata, status}.  class_: the DeviceClass; NULL: no

@@ -126,6 +126,13 @@ static int pick_gpus(const struct devclaim_view *v, const char *class, int64_t c
     return 0;
 }
 
+int devclaim_pick(const struct devclaim_view *v, const char *class, int64_t count, json_t *out,
+                  struct err *err)
+{
+    return strcmp(class, DEVASK_CPU) == 0 ? pick_cpus(v, count, out, err)
+                                          : pick_gpus(v, class, count, out, err);
+}
+
 /* ---- the objects ----------------------------------------------------------------------------- */
 
 /* An expression that the devices alone meet; "": what would tell them apart is not there. */
@@ -171,7 +178,8 @@ static json_t *make_request(const char *name, const char *class, const json_t *d
     return json_pack("{s:s, s:o}", "name", name, "exactly", exactly);
 }
 
-static int add_results(json_t *results, const char *name, const char *class, const json_t *devices)
+int devclaim_add_results(json_t *results, const char *name, const char *class,
+                         const json_t *devices)
 {
     size_t i;
     json_t *one;
@@ -182,6 +190,24 @@ static int add_results(json_t *results, const char *name, const char *class, con
                                   json_pack("{s:s, s:s, s:s, s:s}", "request", name, "driver",
                                             class, "pool", kubejson_text(one, "pool"), "device",
                                             kubejson_text(one, "device"))) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int devclaim_add_configs(json_t *configs, const json_t *list, const char *source,
+                         const char *request)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        json_t *copy = json_copy(one);
+
+        if (!copy || json_object_set_new(copy, "source", json_string(source)) < 0 ||
+            (request && json_object_set_new(copy, "requests", json_pack("[s]", request)) < 0) ||
+            json_array_append_new(configs, copy) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -203,17 +229,15 @@ static int add_ask(const struct devclaim_view *v, const json_t *ask, struct part
 
     if (!devices)
         return err_nomem(err);
-    if (strcmp(class, DEVASK_CPU) == 0) {
-        r = pick_cpus(v, count, devices, err);
-    } else {
+    if (strcmp(class, DEVASK_CPU) != 0) {
         (void)snprintf(name, sizeof(name), p->gpus ? "gpu-%u" : "gpu", p->gpus);
         p->gpus++;
-        r = pick_gpus(v, class, count, devices, err);
     }
+    r = devclaim_pick(v, class, count, devices, err);
     if (r < 0)
         return r;
     if (json_array_append_new(p->requests, make_request(name, class, devices)) < 0 ||
-        add_results(p->results, name, class, devices) < 0 ||
+        devclaim_add_results(p->results, name, class, devices) < 0 ||
         json_array_append_new(p->mappings,
                               json_pack("{s:s, s:s, s:s}", "containerName",
                                         kubejson_text(ask, "container"), "requestName", name,

@@ -48,6 +48,18 @@ bool devclaim_is_of(const json_t *claim, const json_t *pod);
 #define DEVCLAIM_NAME 280u
 void devclaim_write_name(const json_t *pod, char ret[static DEVCLAIM_NAME]);
 
+/* Add to an array the first devices of the class that the job holds on the node, at least so many;
+ * of CPUs whole cores.  Errors: as devclaim_make(). */
+int devclaim_pick(const struct devclaim_view *v, const char *class, int64_t count, json_t *out,
+                  struct err *err);
+/* Add devices to the results of an allocation.  -ENOMEM. */
+int devclaim_add_results(json_t *results, const char *name, const char *class,
+                         const json_t *devices);
+/* Add configurations to those of an allocation, where those of a class stand first.  request: for
+ * it alone; NULL: as each says.  -ENOMEM. */
+int devclaim_add_configs(json_t *configs, const json_t *list, const char *source,
+                         const char *request);
+
 /* {nodeSelector, reservedFor...}: what every allocation of a pod on a node has. */
 json_t *devclaim_node(const char *node);
 json_t *devclaim_consumer(const json_t *pod);

@@ -121,7 +121,7 @@ static void judge_claims(const struct hookreview *r, struct hookanswer *a)
         if (!*kubejson_text(one, "resourceClaimTemplateName"))
             hookanswer_refuse(a,
                               "spec.resourceClaims %.60s: a pod may name the template of a "
-                              "ComputeDomain; ask for other devices as extended resources",
+                              "claim, and no claim that is there already",
                               kubejson_text(one, "name"));
     }
 }

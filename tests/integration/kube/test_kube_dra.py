@@ -138,7 +138,7 @@ def test_what_cannot_be_claimed(bridge):
     bridge.pod("missing", containers=[asks(gpu_amd_com=1)])
     bridge.pod("claim", resourceClaims=[{"name": "x", "resourceClaimName": "mine"}])
     for name, why in (("two", "one container"), ("many", "0 to 32"), ("half", "0 to 32"), ("other", "are known"),
-                      ("claim", "template of a ComputeDomain")):
+                      ("claim", "that name a template")):
         wait_until(lambda: told(bridge, name)[0] == "SlurmNotSupported" and why in told(bridge, name)[1], f"{name}: {told(bridge, name)}")
     wait_until(lambda: told(bridge, "missing") == ("SlurmWaitingForDevices", "there is no DeviceClass gpu.amd.com"), "it is told")
     assert not bridge.jobs() and not claims(bridge)
@@ -238,3 +238,56 @@ def test_channels_of_a_compute_domain(bridge):
     wait_until(lambda: not bridge.jobs(), "the job ends")
     bridge.api.delete("nodes", "d3")
     wait_until(lambda: not slurm_node(bridge, "d3"), "it is gone")
+
+
+def template_pod(b, name, requests, *containers, **spec):
+    """A pod that names a template, and its claim, as the controller of claims makes it."""
+    b.pod(name, notes=SHARED, resourceClaims=[{"name": "dev", "resourceClaimTemplateName": "t"}],
+          containers=list(containers) or [{"name": "c", "image": "i"}], **spec)
+    b.api.create("resourceclaims", {"metadata": {"name": f"{name}-dev", "namespace": "default", "ownerReferences": [
+        {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": b.get(name)["metadata"]["uid"], "controller": True}]}, "spec": {"devices": {
+            "requests": requests, "config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {"mode": "x"}}}]}}})
+    b.api.patch("pods", name, {"status": {"resourceClaimStatuses": [{"name": "dev", "resourceClaimName": f"{name}-dev"}]}}, sub="status")
+
+
+def request(name, device_class, **more):
+    return {"name": name, "exactly": {"deviceClassName": device_class, "allocationMode": "ExactCount", **more}}
+
+
+def test_claims_of_templates(bridge):
+    """GPUs and CPUs of a claim that Kubernetes made are counted by Slurm, and no two pods are given the same."""
+    where = {"nodeSelector": {"host": "d1"}}
+    two = [request("g", "gpu.nvidia.com", count=1), request("more", "gpu.nvidia.com", count=1), request("c", "dra.cpu", count=3)]
+    template_pod(bridge, "a", two, **where)
+    bridge.bound("a", timeout=30)
+    template_pod(bridge, "b", [request("g", "gpu.nvidia.com", count=1)], asks(gpu_nvidia_com=1, dra_cpu=2), **where)
+    bridge.bound("b", timeout=30)
+    status = bridge.api.get("resourceclaims", "a-dev")["status"]
+    results = status["allocation"]["devices"]["results"]
+    assert [(r["request"], r["driver"], r["pool"], r["device"]) for r in results] == [
+        ("g", "gpu.nvidia.com", "d1", "gpu-0"), ("more", "gpu.nvidia.com", "d1", "gpu-1"),
+        *(("c", "dra.cpu", "d1", f"cpu{i:03}") for i in (0, 4, 1))]
+    assert status["allocation"]["devices"]["config"][0]["source"] == "FromClaim"
+    assert status["reservedFor"] == [{"resource": "pods", "name": "a", "uid": bridge.get("a")["metadata"]["uid"]}]
+    own, = claims(bridge, "b")
+    assert devices(own, "gpu") == ["gpu-2"] and devices(own, "cpu") == ["cpu002", "cpu006"]
+    assert devices(bridge.api.get("resourceclaims", "b-dev"), "g") == ["gpu-3"]
+    assert bridge.c.run("squeue", "-h", "-p", "k8s", "-o", "%b").out.split() == ["gres/gpu:gpu.nvidia.com=2"] * 2
+    template_pod(bridge, "c", [request("g", "gpu.nvidia.com")], **where)  # all four are held
+    wait_until(lambda: told(bridge, "c")[0] == "SlurmPending", f"it waits: {told(bridge, 'c')}", 30)
+    assert not bridge.node("c") and "status" not in bridge.api.get("resourceclaims", "c-dev")
+    bridge.end("a")
+    bridge.api.delete("pods", "a", gracePeriodSeconds=0)
+    bridge.bound("c", timeout=30)
+    assert devices(bridge.api.get("resourceclaims", "c-dev"), "g") in (["gpu-0"], ["gpu-1"])
+
+
+def test_claims_of_templates_that_cannot_be_given(bridge):
+    cases = {"alternatives": ({"name": "g", "firstAvailable": [{"name": "x", "deviceClassName": "gpu.nvidia.com"}]}, "exactly"),
+             "chosen": (request("g", "gpu.nvidia.com", selectors=[{"cel": {"expression": "true"}}]), "selectors"),
+             "part": (request("g", "mig.nvidia.com"), "mig.nvidia.com"),
+             "all": ({"name": "g", "exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "All"}}, "allocationMode")}
+    for name, (ask, why) in cases.items():
+        template_pod(bridge, name, [ask])
+        wait_until(lambda: told(bridge, name)[0] == "SlurmNotSupported" and why in told(bridge, name)[1], f"{name}: {told(bridge, name)}")
+    assert not bridge.jobs()

@@ -125,7 +125,7 @@ def test_pods_of_the_bridge(hook):
     assert hook.review("/validate--v1-pod", changed, namespace="slurm-bridge")["allowed"]
     assert "patch" not in hook.review("/mutate--v1-pod", pod, namespace="default")
     changed["spec"]["resourceClaims"] = [{"name": "x"}]
-    assert "template of a ComputeDomain" in hook.review("/validate--v1-pod", changed)["status"]["message"]
+    assert "template of a claim" in hook.review("/validate--v1-pod", changed)["status"]["message"]
 
 
 @pytest.mark.parametrize("method,path,body,status,text", [

@@ -15,6 +15,7 @@
 #include "kube/bridge/bridgedevice.h"
 #include "kube/claim/devask.h"
 #include "kube/claim/devchannel.h"
+#include "kube/claim/devfill.h"
 #include "kube/claim/devclaim.h"
 #include "kube/claim/devnode.h"
 
@@ -288,7 +289,21 @@ static void test_channel_claims(void **state)
           "{\"deviceClassName\":\"" DEVCHANNEL_CLASS "\",\"allocationMode\":\"All\"}",
           PODVOLUME_NEVER },
         { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
-          "{\"deviceClassName\":\"gpu.nvidia.com\"}", PODVOLUME_NEVER },
+          "{\"deviceClassName\":\"gpu.nvidia.com\"}", PODVOLUME_LATE },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"dra.cpu\",\"count\":4,\"selectors\":[]}", PODVOLUME_LATE },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"mig.nvidia.com\"}", PODVOLUME_NEVER },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"gpu.x,gpu:y=9\"}", PODVOLUME_NEVER },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"gpu.x\",\"count\":33}", PODVOLUME_NEVER },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"gpu.x\",\"count\":0}", PODVOLUME_NEVER },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"gpu.x\",\"adminAccess\":true}", PODVOLUME_NEVER },
+        { "{\"name\":\"x\",\"resourceClaimTemplateName\":\"t\"}",
+          "{\"deviceClassName\":\"gpu.x\",\"selectors\":[{\"cel\":{}}]}", PODVOLUME_NEVER },
         { "{\"name\":\"other\",\"resourceClaimTemplateName\":\"t\"}",
           "{\"deviceClassName\":\"" DEVCHANNEL_CLASS "\"}", PODVOLUME_WAIT },
     };
@@ -307,7 +322,7 @@ static void test_channel_claims(void **state)
                                                 "metadata", "ownerReferences", "uid", "u",
                                                 "controller", 1, "spec", "devices", "requests",
                                                 "name", "r", "exactly", read_text(cases[i].claim)));
-        assert_int_equal(devchannel_judge(pod, find_claim, claims, &why), cases[i].state);
+        assert_int_equal(devfill_judge(pod, find_claim, claims, &why), cases[i].state);
         assert_int_equal(why.len > 0, cases[i].state >= PODVOLUME_WAIT);
     }
 }
@@ -348,22 +363,80 @@ static void test_channel_given(void **state)
 static void test_needs(void **state)
 {
     _cleanup_json_ json_t *pod = read_text(pod_text), *needs = json_array();
+    struct bridge b = { .kube = NULL };
 
     (void)state;
     (void)json_object_set_new(json_object_get(pod, "spec"), "resourceClaims",
                               read_text("[{\"name\":\"x\"}]"));
-    assert_int_equal(bridgedevice_add_needs(pod, needs), 0);
-    assert_string_equal(kubejson_text(json_array_get(needs, 0), "driver"), DEVCHANNEL_DRIVER);
-    assert_string_equal(kubejson_text(json_array_get(needs, 1), "driver"), "gpu.x");
+    assert_int_equal(bridgedevice_add_needs(&b, pod, needs), 0);
+    assert_string_equal(kubejson_text(json_array_get(needs, 0), "driver"), "gpu.x");
+}
+
+/* ---- claims of other templates --------------------------------------------------------------- */
+
+static const json_t *find_claim_class(void *ctx, const char *namespace_, const char *name)
+{
+    (void)namespace_;
+    return strcmp(name, "gpu.x") == 0 ? ctx : NULL;
+}
+
+static json_t *make_claim_of(const char *requests)
+{
+    return json_pack("{s:{s:s, s:[{s:s, s:b}]}, s:{s:{s:o, s:[{s:{s:s}}]}}}", "metadata", "uid",
+                     "c", "ownerReferences", "uid", "u-u-u-u", "controller", 1, "spec", "devices",
+                     "requests", read_text(requests), "config", "opaque", "driver", "gpu.x");
+}
+
+/* The pod's container takes the first devices of the job, the claim those behind them. */
+static void test_claims_are_filled(void **state)
+{
+    struct claim_case c;
+    struct err err = { .text = "" };
+    _cleanup_json_ json_t *class_ = read_text("{\"spec\":{\"config\":[{\"opaque\":{}}]}}");
+    _cleanup_json_ json_t *claim = make_claim_of(
+        "[{\"name\":\"one\",\"exactly\":{\"deviceClassName\":\"gpu.x\"}},"
+        "{\"name\":\"two\",\"exactly\":{\"deviceClassName\":\"gpu.x\",\"count\":1}}]");
+    _cleanup_json_ json_t *taken = NULL, *want = NULL, *more = NULL;
+    struct devclaim_view v;
+    const json_t *all, *configs;
+
+    (void)state;
+    begin_claim(&c, "0-3");
+    (void)json_object_set_new(json_array_get(c.asks, 0), "count", json_integer(1));
+    v = (struct devclaim_view){ c.pod, c.asks, c.slices, c.layout, "n" };
+    assert_int_equal(devfill_begin(&v, &taken, &err), 0);
+    assert_int_equal(json_integer_value(json_object_get(taken, "gpu.x")), 1);
+    assert_int_equal(devfill_status(&v, claim, find_claim_class, class_, taken, &want, &err), 0);
+    all = kubejson_at(want, "status.allocation.devices.results");
+    assert_int_equal(json_array_size(all), 2);
+    assert_string_equal(kubejson_text(json_array_get(all, 0), "device"), "d1");
+    assert_string_equal(kubejson_text(json_array_get(all, 0), "request"), "one");
+    assert_string_equal(kubejson_text(json_array_get(all, 1), "device"), "d2");
+    configs = kubejson_at(want, "status.allocation.devices.config");
+    assert_int_equal(json_array_size(configs), 3);
+    assert_string_equal(kubejson_text(json_array_get(configs, 2), "source"), "FromClaim");
+    assert_false(devfill_is_given(claim, want));
+    (void)json_object_set(claim, "status", json_object_get(want, "status"));
+    assert_true(devfill_is_given(claim, want));
+    /* One is left of the four that the job holds. */
+    assert_int_equal(devfill_status(&v, claim, find_claim_class, class_, taken, &more, &err),
+                     -EINVAL);
+    assert_non_null(strstr(err.text, "the job holds 4 devices"));
+    end_claim(&c);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asks),           cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_gres),           cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_which_devices),  cmocka_unit_test(test_next_step),
-        cmocka_unit_test(test_channel_claims), cmocka_unit_test(test_channel_given),
+        cmocka_unit_test(test_claims_are_filled),
+        cmocka_unit_test(test_asks),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_gres),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_which_devices),
+        cmocka_unit_test(test_next_step),
+        cmocka_unit_test(test_channel_claims),
+        cmocka_unit_test(test_channel_given),
         cmocka_unit_test(test_needs),
     };
 

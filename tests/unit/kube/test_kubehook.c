@@ -205,8 +205,8 @@ static void test_pods_judged(void **state)
           "\"resourceClaims\":[{}]}}",
           "" }, /* another scheduler's */
         { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{\"name\":\"x\"}]}}",
-          "spec.resourceClaims x: a pod may name the template of a ComputeDomain; ask for other "
-          "devices as extended resources" },
+          "spec.resourceClaims x: a pod may name the template of a claim, and no claim that is "
+          "there already" },
         { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{\"name\":\"x\","
           "\"resourceClaimTemplateName\":\"t\"}]}}",
           "" },
