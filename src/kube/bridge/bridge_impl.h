@@ -55,6 +55,7 @@ struct bridge {
     struct kubemap claim_gangs;  /* "NAMESPACE/CLAIM" -> json_t: gangs, and their pods with it */
     struct kubeinformer *others; /* pods of other schedulers; NULL: nobody has asked for them */
     struct kubemap given;        /* uid of a pod that is being bound -> char *: its node */
+    struct kubemap planned;      /* uid of a pod that waits -> bridgenear's plan for it */
     json_t *near_gangs;          /* gangs that say something of other pods: members of an object */
     json_t *repellers;           /* uids of pods there that keep others away, likewise */
     struct kubetimer near;       /* pods have changed: near_gangs may want other nodes */

@@ -15,17 +15,36 @@
 #include "kube/claim/podnear.h"
 #include "kube/claim/podread.h"
 
-#define SETTLE_US INT64_C(100000) /* pods come and go together */
+#define SETTLE_US INT64_C(100000)           /* pods come and go together */
+#define PLAN_US (INT64_C(5) * USEC_PER_SEC) /* a job that waits longer may be anywhere */
+
+struct plan {
+    int64_t until_mono_us;
+    bool over; /* others have been told */
+    char node[];
+};
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-/* The node that the pod is on, or is being bound to; NULL: none. */
-static const char *node_of(const struct bridge *b, const json_t *pod)
+/* What was planned for a pod; NULL: nothing, or not any more. */
+static const char *planned_node(const struct bridge *b, const json_t *pod)
 {
+    const struct plan *plan = kubemap_get(&b->planned, kubejson_uid(pod));
+
+    return plan && now_mono_us() < plan->until_mono_us ? plan->node : NULL;
+}
+
+/* The node that the pod is on, or is being bound to, or is planned for; NULL: none. */
+static const char *node_of(const struct bridge *b, const json_t *pod, bool plans)
+{
+    const char *given;
+
     if (podread_is_over(pod))
         return NULL;
-    return podread_is_bound(pod) ? kubejson_text(pod, "spec.nodeName")
-                                 : kubemap_get(&b->given, kubejson_uid(pod));
+    if (podread_is_bound(pod))
+        return kubejson_text(pod, "spec.nodeName");
+    given = kubemap_get(&b->given, kubejson_uid(pod));
+    return given || !plans ? given : planned_node(b, pod);
 }
 
 static const json_t *find_node(void *ctx, const char *name)
@@ -46,24 +65,34 @@ struct pod_walk {
     const struct bridge *b;
     podnear_pod_fn *fn;
     void *arg;
+    bool plans;
 };
 
 static void tell_pod(void *ctx, const json_t *pod)
 {
     const struct pod_walk *w = ctx;
-    const char *node = node_of(w->b, pod);
+    const char *node = node_of(w->b, pod, w->plans);
 
     if (node)
         w->fn(w->arg, pod, node);
 }
 
-static void walk_pods(void *ctx, podnear_pod_fn *fn, void *arg)
+static void walk_all(struct pod_walk w)
 {
-    struct pod_walk w = { ctx, fn, arg };
-
     kubeinformer_walk(w.b->pods, tell_pod, &w);
     if (w.b->others)
         kubeinformer_walk(w.b->others, tell_pod, &w);
+}
+
+static void walk_pods(void *ctx, podnear_pod_fn *fn, void *arg)
+{
+    walk_all((struct pod_walk){ ctx, fn, arg, false });
+}
+
+/* And those that are planned. */
+static void walk_planned(void *ctx, podnear_pod_fn *fn, void *arg)
+{
+    walk_all((struct pod_walk){ ctx, fn, arg, true });
 }
 
 static const json_t *find_pod(const struct bridge *b, const char *uid)
@@ -75,7 +104,7 @@ static const json_t *find_pod(const struct bridge *b, const char *uid)
 
 static void walk_repellers(void *ctx, podnear_pod_fn *fn, void *arg)
 {
-    struct pod_walk w = { ctx, fn, arg };
+    struct pod_walk w = { ctx, fn, arg, false };
     const char *uid;
     json_t *value;
 
@@ -88,11 +117,11 @@ static void walk_repellers(void *ctx, podnear_pod_fn *fn, void *arg)
     }
 }
 
-static struct podnear_facts facts_of(const struct bridge *b)
+static struct podnear_facts facts_of(const struct bridge *b, bool plans)
 {
     return (struct podnear_facts){ .node = find_node,
                                    .nodes = walk_nodes,
-                                   .pods = walk_pods,
+                                   .pods = plans ? walk_planned : walk_pods,
                                    .repellers = walk_repellers,
                                    .scheduler = b->o.scheduler,
                                    .ctx = (void *)(uintptr_t)b };
@@ -195,6 +224,7 @@ void bridgenear_stop(struct bridge *b)
     kubeloop_disarm(kubeserver_loop(b->kube), &b->near);
     b->others = kubeinformer_free(b->others);
     kubemap_done(&b->given, free);
+    kubemap_done(&b->planned, free);
     json_decref(b->near_gangs);
     json_decref(b->repellers);
     b->near_gangs = b->repellers = NULL;
@@ -205,6 +235,7 @@ void bridgenear_give(struct bridge *b, const json_t *pod, const char *node)
     char *copy = node ? strdup(node) : NULL;
 
     free(kubemap_take(&b->given, kubejson_uid(pod)));
+    free(kubemap_take(&b->planned, kubejson_uid(pod)));
     if (copy && kubemap_put(&b->given, kubejson_uid(pod), copy) < 0)
         free(copy); /* its watch tells it later */
 }
@@ -257,9 +288,64 @@ static const char *slurm_name(const struct bridge *b, const char *name)
     return label ? label : name;
 }
 
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+struct fit {
+    struct gang *g;
+    const json_t *needs;
+};
+
+static bool may_be_there(void *ctx, const json_t *node)
+{
+    const struct fit *fit = ctx;
+    const struct bridge *b = fit->g->b;
+
+    return !kubejson_has_text(fit->g->bad_nodes, slurm_name(b, kubejson_name(node))) &&
+           b->exclusion.meets(b->exclusion.ctx, fit->needs, node);
+}
+
+void bridgenear_plan(struct gang *g, const json_t *pods)
+{
+    struct bridge *b = g->b;
+    const struct podnear_facts f = facts_of(b, true);
+    const json_t *pod = json_array_get(pods, 0);
+    _cleanup_json_ json_t *needs = NULL;
+    const char *node;
+    struct plan *plan;
+    size_t size;
+
+    free(kubemap_take(&b->planned, kubejson_uid(pod)));
+    if (json_array_size(pods) != 1 || !want_others(pods) || !knows_others(b, pods))
+        return;
+    needs = b->exclusion.needs(b->exclusion.ctx, pod);
+    node = needs ? podnear_choose(&f, pods, may_be_there, &(struct fit){ g, needs }) : NULL;
+    size = node ? strlen(node) + 1 : 0;
+    plan = node ? malloc(sizeof(*plan) + size) : NULL;
+    if (!plan)
+        return; /* its job is made as if there were no others */
+    *plan = (struct plan){ now_mono_us() + PLAN_US, false };
+    memcpy(plan->node, node, size);
+    if (kubemap_put(&b->planned, kubejson_uid(pod), plan) < 0)
+        free(plan);
+    else
+        bridgegang_wake(b, g->key, PLAN_US + SETTLE_US);
+}
+
+/* A plan that is over: the job may be anywhere now, and so may others that it kept away. */
+static void end_plan(struct bridge *b, const json_t *pod)
+{
+    struct plan *plan = kubemap_get(&b->planned, kubejson_uid(pod));
+
+    if (!plan || plan->over || now_mono_us() < plan->until_mono_us)
+        return;
+    plan->over = true;
+    if (json_object_size(b->near_gangs))
+        kubeloop_arm(kubeserver_loop(b->kube), &b->near, now_mono_us() + SETTLE_US);
+}
+
 json_t *bridgenear_exclude(struct gang *g, const json_t *pods, bool *ret_all)
 {
-    const struct podnear_facts f = facts_of(g->b);
+    struct podnear_facts f = facts_of(g->b, true);
     _cleanup_json_ json_t *names = json_array(), *all = json_copy(g->bad_nodes);
     size_t i;
     json_t *one;
@@ -269,6 +355,10 @@ json_t *bridgenear_exclude(struct gang *g, const json_t *pods, bool *ret_all)
         return NULL;
     if (is_free(g->b, pods))
         return TAKE_PTR(all);
+    if (json_array_size(pods) == 1) {
+        end_plan(g->b, json_array_get(pods, 0));
+        f.plan = planned_node(g->b, json_array_get(pods, 0));
+    }
     if (podnear_exclude(&f, pods, names, ret_all) < 0)
         return NULL;
     json_array_foreach(names, i, one)
@@ -279,9 +369,14 @@ json_t *bridgenear_exclude(struct gang *g, const json_t *pods, bool *ret_all)
     return TAKE_PTR(all);
 }
 
-bool bridgenear_holds(struct gang *g, const json_t *pods, const json_t *places)
+enum bridgenear_answer bridgenear_judge(struct gang *g, const json_t *pods, const json_t *places)
 {
-    const struct podnear_facts f = facts_of(g->b);
+    const struct podnear_facts now = facts_of(g->b, false), soon = facts_of(g->b, true);
 
-    return is_free(g->b, pods) || podnear_holds(&f, pods, places);
+    if (is_free(g->b, pods) || podnear_holds(&now, pods, places))
+        return BRIDGENEAR_YES;
+    if (!podnear_holds(&soon, pods, places))
+        return BRIDGENEAR_NO;
+    bridgegang_wake(g->b, g->key, SETTLE_US);
+    return BRIDGENEAR_LATER;
 }

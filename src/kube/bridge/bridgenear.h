@@ -11,11 +11,16 @@ void bridgenear_stop(struct bridge *b);
 void bridgenear_see(struct bridge *b, const json_t *before, const json_t *now, const char *gang);
 /* Can a job be made for the pods that wait?  If not, they are told why. */
 bool bridgenear_is_open(struct gang *g, const json_t *pods);
+/* A job is about to be made for the pods: where is one to be that keeps pods like itself away?
+ * Others take it for being there, for a while, so that pods which come together go apart. */
+void bridgenear_plan(struct gang *g, const json_t *pods);
 /* The names of nodes that a job of the pods must not have whatever their own words are: what other
  * pods say, and those of bad_nodes.  *ret_all: none is left.  The caller's; NULL: no memory, or
  * pods of others are not known yet. */
 json_t *bridgenear_exclude(struct gang *g, const json_t *pods, bool *ret_all);
-/* May the pods have the nodes of the places (bridgevolume_place()) as pods are there now? */
-bool bridgenear_holds(struct gang *g, const json_t *pods, const json_t *places);
+enum bridgenear_answer { BRIDGENEAR_YES, BRIDGENEAR_LATER, BRIDGENEAR_NO };
+/* May the pods have the nodes of the places (bridgevolume_place()) as pods are there now?  LATER:
+ * they may when those have come whose jobs were made for it; never for long. */
+enum bridgenear_answer bridgenear_judge(struct gang *g, const json_t *pods, const json_t *places);
 /* The pod is being bound: it is there from now on.  NULL: it is not. */
 void bridgenear_give(struct bridge *b, const json_t *pod, const char *node);

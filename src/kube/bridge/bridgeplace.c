@@ -162,16 +162,17 @@ static bool has_bound(const struct podgang_view *v)
 }
 
 /* May the pods be beside those that are there now?  Once one is bound, the others follow it. */
-static bool may_stay(struct gang *g, const struct podgang_view *v, const json_t *places)
+static enum bridgenear_answer may_stay(struct gang *g, const struct podgang_view *v,
+                                       const json_t *places)
 {
     _cleanup_json_ json_t *pods = json_array();
     size_t i;
     json_t *one;
 
     if (has_bound(v))
-        return true;
+        return BRIDGENEAR_YES;
     json_array_foreach(places, i, one)(void) json_array_append(pods, json_object_get(one, "pod"));
-    return bridgenear_holds(g, pods, places);
+    return bridgenear_judge(g, pods, places);
 }
 
 void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
@@ -185,7 +186,12 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
         return;
     }
     places = match_nodes(v, nodes);
-    if (!may_stay(g, v, places)) {
+    switch (may_stay(g, v, places)) {
+    case BRIDGENEAR_YES:
+        break;
+    case BRIDGENEAR_LATER:
+        return;
+    case BRIDGENEAR_NO:
         bridgeplace_give_up(g, v, "its pods may not be beside those that are there now");
         return;
     }

@@ -158,6 +158,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
         g->failed = true;
         return;
     }
+    bridgenear_plan(g, waiting);
     others = bridgenear_exclude(g, waiting, &none);
     if (none) { /* woken when pods come or go */
         bridgeact_tell(g, v->pods, "SlurmWaitingForPods",

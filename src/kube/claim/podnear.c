@@ -663,6 +663,78 @@ static bool allows_node(const struct rules *r, const json_t *node)
     return !bar.found;
 }
 
+/* ---- a pod that wants its like elsewhere ------------------------------------------------------ */
+
+/* Each has a domain of its own, or as many in it as in others.  By hostname nodes do it. */
+static bool parts_pod(const struct rules *r, const struct rule *rule)
+{
+    return json_array_size(r->pods) == 1 && rule->kind != RULE_NEAR && rule->insides &&
+           strcmp(key_of(rule), HOST) != 0;
+}
+
+struct choice {
+    const struct rules *r;
+    bool (*may)(void *ctx, const json_t *node);
+    void *ctx;
+    const char *best;
+    size_t least;
+};
+
+static void weigh_node(void *arg, const json_t *node)
+{
+    struct choice *c = arg;
+    size_t there = 0;
+
+    for (size_t i = 0; i < c->r->n; i++) {
+        const struct rule *rule = &c->r->list[i];
+
+        if (!parts_pod(c->r, rule))
+            continue;
+        if (!kubejson_label(node, key_of(rule)))
+            return; /* in no domain */
+        there += count_at(&rule->domains, key_of(rule), node);
+    }
+    if ((!c->best || there < c->least) && allows_node(c->r, node) &&
+        podread_fits(json_array_get(c->r->pods, 0), node, c->r->f->scheduler) &&
+        c->may(c->ctx, node)) {
+        c->best = kubejson_name(node);
+        c->least = there;
+    }
+}
+
+const char *podnear_choose(const struct podnear_facts *f, const json_t *pods,
+                           bool (*may)(void *ctx, const json_t *node), void *ctx)
+{
+    __attribute__((cleanup(free_rules))) struct rules *r = NULL;
+    struct err err = { .text = "" };
+    struct choice c = { NULL, may, ctx, NULL, 0 };
+    bool parts = false;
+
+    if (read_rules(pods, &r, &err) < 0)
+        return NULL;
+    for (size_t i = 0; i < r->n; i++)
+        parts = parts || parts_pod(r, &r->list[i]);
+    if (!parts)
+        return NULL;
+    look_around(r, f);
+    c.r = r;
+    f->nodes(f->ctx, weigh_node, &c);
+    return c.best;
+}
+
+/* Is the node where the pod is planned to be?  plan NULL: anywhere. */
+static bool meets_plan(const struct rules *r, const json_t *plan, const json_t *node)
+{
+    for (size_t i = 0; plan && i < r->n; i++) {
+        const char *a = kubejson_label(plan, key_of(&r->list[i]));
+        const char *b = kubejson_label(node, key_of(&r->list[i]));
+
+        if (parts_pod(r, &r->list[i]) && !(a && b && strcmp(a, b) == 0))
+            return false;
+    }
+    return true;
+}
+
 /* ---- a gang that wants to be together -------------------------------------------------------- */
 
 /* Where the node is, by the keys of all rules that bring the gang together; "": there is none. */
@@ -688,7 +760,8 @@ struct pass {
     struct kubemap places; /* where -> size_t: nodes that would do */
     const char *best;
     size_t most, left;
-    json_t *names; /* NULL: only count */
+    const json_t *plan; /* NULL: none */
+    json_t *names;      /* NULL: only count */
     bool failed;
 };
 
@@ -739,7 +812,8 @@ static void note_misfit(void *arg, const json_t *node)
     _cleanup_val_(strbuf_done) struct strbuf at = STRBUF_INIT;
 
     write_place(p->r, node, &at);
-    if (allows_node(p->r, node) && (!at.len || (p->best && strcmp(p->best, strbuf_str(&at)) == 0)))
+    if (allows_node(p->r, node) && meets_plan(p->r, p->plan, node) &&
+        (!at.len || (p->best && strcmp(p->best, strbuf_str(&at)) == 0)))
         p->left++;
     else if (json_array_append_new(p->names, json_string(kubejson_name(node))) < 0)
         p->failed = true;
@@ -755,6 +829,9 @@ int podnear_exclude(const struct podnear_facts *f, const json_t *pods, json_t *n
         return -ENOMEM; /* they were checked before */
     look_around(r, f);
     p.r = r;
+    p.plan = f->plan ? f->node(f->ctx, f->plan) : NULL;
+    if (p.plan && !allows_node(r, p.plan))
+        p.plan = NULL;
     f->nodes(f->ctx, count_place, &p);
     kubemap_walk(&p.places, note_best, &p);
     f->nodes(f->ctx, note_misfit, &p);

@@ -22,6 +22,7 @@ struct podnear_facts {
     void (*repellers)(void *ctx, podnear_pod_fn *fn, void *arg); /* those with anti-affinity */
     const char *scheduler;                                       /* of podread_fits() */
     void *ctx;
+    const char *plan; /* of podnear_exclude(): a node of podnear_choose(); NULL: none */
 };
 
 /* Does the pod ask for something of other pods?  Does it keep others away? */
@@ -31,9 +32,14 @@ bool podnear_repels(const json_t *pod);
 /* Can the pods of a gang be placed as they ask?  Errors: -EINVAL (err: a sentence that names what
  * is not known, or cannot be had), -ENOMEM. */
 int podnear_check(const json_t *pods, struct err *err);
+/* A node in the domain where a pod would do best that keeps pods like itself away or wants them
+ * spread, by whatever is there: the emptiest one.  may: can the pod be there for other reasons?
+ * NULL: it says no such thing, or there is none.  Borrowed. */
+const char *podnear_choose(const struct podnear_facts *f, const json_t *pods,
+                           bool (*may)(void *ctx, const json_t *node), void *ctx);
 /* Add the names of nodes that none of the pods may have to an array.  Checked pods only.  A gang
- * that wants to be together is given the domain with most nodes for it.  *ret_all: none is left.
- * -ENOMEM. */
+ * that wants to be together is given the domain with most nodes for it; a pod with a plan that of
+ * its plan, if it may be there.  *ret_all: none is left.  -ENOMEM. */
 int podnear_exclude(const struct podnear_facts *f, const json_t *pods, json_t *names,
                     bool *ret_all);
 /* May the pods have these nodes, an array of {pod, node}, as pods are there now?  True also when

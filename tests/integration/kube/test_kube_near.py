@@ -6,7 +6,7 @@ import pytest
 from conftest import wait_until
 from restd import Restd
 
-from test_kube_bridge import CLUSTER, Bridge, external  # noqa: F401  the cluster that the fixtures are given
+from test_kube_bridge import CLUSTER, OPTION, Bridge, external  # noqa: F401  the cluster that the fixtures are given
 from test_kube_volumes import reason
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -96,6 +96,21 @@ def test_spread(bridge):
         bridge.pod(f"s{i}", {"app": "s"}, topologySpreadConstraints=rule)
     bridge.bound(*(f"s{i}" for i in range(6)), timeout=40)
     assert Counter(zone(bridge, f"s{i}") for i in range(6)) == {"a": 3, "b": 3}
+
+
+def submitted(bridge):
+    return (bridge.c.dir / "log/slurmctld.log").read_text().count("submitted by")
+
+
+def test_replicas_that_come_together(bridge):
+    """Spread over zones at once: their zones are chosen together, so that hardly a job is made twice."""
+    rule = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "t"}}}]
+    before = submitted(bridge)
+    for i in range(24):
+        bridge.pod(f"t{i}", {"app": "t"}, {OPTION + "exclusive": "false"}, topologySpreadConstraints=rule)
+    bridge.bound(*(f"t{i}" for i in range(24)), timeout=60)
+    assert Counter(zone(bridge, f"t{i}") for i in range(24)) == {"a": 12, "b": 12}
+    assert submitted(bridge) - before <= 26
 
 
 def test_a_gang_together(bridge):

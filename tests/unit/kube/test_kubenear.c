@@ -315,6 +315,44 @@ static void test_places_hold(void **state)
     }
 }
 
+static bool may_be_there(void *ctx, const json_t *node)
+{
+    return strcmp(kubejson_name(node), ctx) != 0;
+}
+
+/* The emptiest domain, where the pod may be; its job is to have no node of another one. */
+static void test_choice(void **state)
+{
+    static const struct {
+        const char *spec, *there, *except, *node, *excluded;
+    } cases[] = {
+        { SPREAD("\"topologyKey\":\"zone\",\"maxSkew\":2"), "x@n1", "n3", "n4", "n1 n2 n6" },
+        { SPREAD("\"topologyKey\":\"zone\",\"maxSkew\":2"), "x@n3 x@n4 x@n1", "", "n1",
+          "n3 n4 n5 n6" },
+        { AWAY(TERM(ZONE, "x")), "x@n1", "", "n3", "n1 n2 n6" },
+        { AWAY(TERM(ZONE, "x")), "x@n1 x@n3", "", "", "n1 n2 n3 n4 n5" },
+        { AWAY(TERM(ZONE, "y")), "x@n1", "", "", "" }, /* it does not mean itself */
+        { SPREAD("\"topologyKey\":\"" HOST "\""), "", "", "", "" },
+        { "{}", "", "", "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *pods = make_pods("x", 1, cases[i].spec), *names = json_array();
+        _cleanup_json_ json_t *world = json_pack("{s:o, s:o}", "nodes", make_nodes(), "there",
+                                                 make_there(cases[i].there, "{}"));
+        struct podnear_facts f = facts_of(world);
+        char text[100];
+        bool all;
+
+        f.plan = podnear_choose(&f, pods, may_be_there, (void *)(uintptr_t)cases[i].except);
+        assert_string_equal(f.plan ? f.plan : "", cases[i].node);
+        assert_int_equal(podnear_exclude(&f, pods, names, &all), 0);
+        join_names(names, text, sizeof(text));
+        assert_string_equal(text, cases[i].excluded);
+    }
+}
+
 static void test_node_affinity_words(void **state)
 {
     static const struct {
@@ -500,6 +538,7 @@ static void test_pods_being_bound(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choice),
         cmocka_unit_test(test_excluded_nodes),
         cmocka_unit_test(test_spread_of_chosen_nodes),
         cmocka_unit_test(test_refused),
