@@ -305,7 +305,7 @@ static void read_controller(struct opwork *w)
 
     if (w->kind == OPKIND_CONTROLLER)
         w->controller = json_incref(w->cr);
-    else if (found && !kubejson_is_deleted(found) && !opguard_refuses(&w->f, found, &err))
+    else if (found && !kubejson_is_deleted(found) && !opguard_refuses(&w->f, found, NULL, &err))
         (void)opspec_read(found, &w->controller, &err); /* a bad one says so in its own status */
     w->f.controller = w->controller;
 }
@@ -365,7 +365,7 @@ static void do_work(void *ctx, const char *uid)
         opwork_say(w, false, false, "InvalidSpec", err.text);
     } else {
         w->f.cr = w->cr;
-        w->refused = opguard_refuses(&w->f, w->raw, &err);
+        w->refused = opguard_refuses(&w->f, w->raw, op->owned[OPOWNED_REVISIONS], &err);
         if (w->refused) {
             opwork_say(w, false, false, "FieldChanged", err.text);
         } else {

@@ -17,6 +17,7 @@
 #include "kube/make/mkworkers.h"
 #include "kube/nodeset/nsdecide.h"
 #include "kube/operator/opapply.h"
+#include "kube/operator/opguard.h"
 #include "kube/operator/opclient.h"
 #include "kube/make/opkeys.h"
 #include "kube/operator/opnodeset.h"
@@ -341,7 +342,10 @@ static void keep_history(struct opwork *w, const struct gather *g, const char *r
     if (!have) {
         _cleanup_json_ json_t *made = mkworkers_history(&w->f, revision, most + 1);
 
-        opapply_create(w, made);
+        if (!made || opguard_note(w, made) < 0)
+            opapply_fail(w, "out of memory");
+        else
+            opapply_create(w, made);
     }
     json_array_foreach(g->revisions, i, one)
     {

@@ -14,6 +14,7 @@
 #include "kube/make/mkmonitor.h"
 #include "kube/make/mkrest.h"
 #include "kube/operator/opapply.h"
+#include "kube/operator/opguard.h"
 #include "kube/operator/opclient.h"
 #include "kube/operator/opleader.h"
 #include "kube/make/opconf.h"
@@ -394,7 +395,7 @@ void opreconcile_token(struct opwork *w)
     char name[700];
     size_t len = 0;
 
-    (void)snprintf(name, sizeof(name), "%s-jwt-%s", kubejson_name(w->cr), user);
+    opguard_write_token(w->cr, name, sizeof(name));
     signs = mkbase_ref(w->cr, "spec.jwtKeyRef", signs.name, signs.key);
     to = mkbase_ref(w->cr, "spec.secretRef", name, "SLURM_JWT");
     if (kubejson_is_deleted(w->raw)) {

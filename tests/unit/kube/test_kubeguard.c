@@ -41,6 +41,12 @@ static void test_changes_refused(void **state)
           "{\"jwtKeyRef\":{\"name\":\"l\"}}", "spec.jwtKeyRef: cannot be changed" },
         { "LoginSet", "Deployment", "r", "{\"controllerRef\":{\"name\":\"c\"}}",
           "{\"controllerRef\":{\"name\":\"d\"}}", "spec.controllerRef: cannot be changed" },
+        { "Token", "Secret", "r-jwt-x", "{\"username\":\"x\",\"jwtKeyRef\":{\"name\":\"k\"}}",
+          "{\"username\":\"x\",\"jwtKeyRef\":{\"name\":\"l\"}}",
+          "spec.jwtKeyRef: cannot be changed" },
+        { "Token", "Secret", "mine", "{\"secretRef\":{\"name\":\"mine\"}}",
+          "{\"secretRef\":{\"name\":\"mine\"},\"jwtHs256KeyRef\":{\"name\":\"l\"}}",
+          "spec.jwtHs256KeyRef: cannot be changed" },
         { "RestApi", "Deployment", "r-restapi", "{\"controllerRef\":{\"name\":\"c\"}}",
           "{\"controllerRef\":{\"name\":\"d\"}}", "" },
     };
@@ -58,14 +64,14 @@ static void test_changes_refused(void **state)
 
         assert_non_null(w);
         w->raw = before;
-        assert_false(opguard_refuses(&f, now, &err)); /* nothing is noted yet */
+        assert_false(opguard_refuses(&f, now, NULL, &err)); /* nothing is noted yet */
         assert_int_equal(opguard_note(w, owned), 0);
-        assert_false(opguard_refuses(&f, before, &err));
-        assert_int_equal(opguard_refuses(&f, now, &err), *cases[i].why != '\0');
+        assert_false(opguard_refuses(&f, before, NULL, &err));
+        assert_int_equal(opguard_refuses(&f, now, NULL, &err), *cases[i].why != '\0');
         assert_string_equal(err.text, cases[i].why);
         free(w);
         (void)json_object_set_new(json_object_get(now, "metadata"), "uid", json_string("v"));
-        assert_false(opguard_refuses(&f, now, &err)); /* another resource of the name */
+        assert_false(opguard_refuses(&f, now, NULL, &err)); /* another resource of the name */
     }
 }
 
