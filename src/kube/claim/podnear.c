@@ -663,7 +663,7 @@ static bool allows_node(const struct rules *r, const json_t *node)
     return !bar.found;
 }
 
-/* ---- a pod that wants its like elsewhere ------------------------------------------------------ */
+/* ---- a pod that wants its like elsewhere ----------------------------------------------------- */
 
 /* Each has a domain of its own, or as many in it as in others.  By hostname nodes do it. */
 static bool parts_pod(const struct rules *r, const struct rule *rule)

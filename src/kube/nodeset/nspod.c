@@ -62,6 +62,21 @@ static int64_t read_cost(const json_t *pod)
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
+/* A pod is pending until all of its containers could be started: slurmd may run long before. */
+static bool has_run(const json_t *pod)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(pod, "status.containerStatuses"), i, one)
+    {
+        if (kubejson_at(one, "state.running") || kubejson_at(one, "state.terminated") ||
+            kubejson_at(one, "lastState.terminated") || kubejson_int(one, "restartCount", 0))
+            return true;
+    }
+    return false;
+}
+
 void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret)
 {
     const char *phase = kubejson_text(pod, "status.phase"), *cordon, *revision;
@@ -80,7 +95,8 @@ void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret)
         ret->slurm = NULL; /* nothing is known of its own node */
     ret->ending = kubejson_is_deleted(pod);
     ret->finished = strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0;
-    ret->begun = *kubejson_text(pod, "spec.nodeName") && strcmp(phase, "Pending") != 0;
+    ret->begun =
+        *kubejson_text(pod, "spec.nodeName") && (strcmp(phase, "Pending") != 0 || has_run(pod));
     ret->ready = strcmp(phase, "Running") == 0 && !ret->ending &&
                  strcmp(kubejson_text(ready, "status"), "True") == 0;
     if (kubejson_read_stamp(kubejson_text(ready, "lastTransitionTime"), &ret->ready_us) < 0)

@@ -245,8 +245,8 @@ def template_pod(b, name, requests, *containers, **spec):
     b.pod(name, notes=SHARED, resourceClaims=[{"name": "dev", "resourceClaimTemplateName": "t"}],
           containers=list(containers) or [{"name": "c", "image": "i"}], **spec)
     b.api.create("resourceclaims", {"metadata": {"name": f"{name}-dev", "namespace": "default", "ownerReferences": [
-        {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": b.get(name)["metadata"]["uid"], "controller": True}]}, "spec": {"devices": {
-            "requests": requests, "config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {"mode": "x"}}}]}}})
+        {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": b.get(name)["metadata"]["uid"], "controller": True}]}, "spec": {
+            "devices": {"requests": requests, "config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {}}}]}}})
     b.api.patch("pods", name, {"status": {"resourceClaimStatuses": [{"name": "dev", "resourceClaimName": f"{name}-dev"}]}}, sub="status")
 
 
