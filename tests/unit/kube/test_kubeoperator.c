@@ -565,6 +565,40 @@ static void test_decisions(void **state)
     strbuf_done(&words);
 }
 
+/* One container that cannot be started makes a pod pending, while slurmd runs jobs in another. */
+static void test_pending_with_jobs(void **state)
+{
+    static const struct {
+        const char *containers, *node, *known, *unknown;
+    } cases[] = {
+        { "[{\"state\":{\"waiting\":{}}}]", NULL, "delete w-0;", "delete w-0;" },
+        { "[]", NULL, "delete w-0;", "delete w-0;" },
+        { "[{\"state\":{\"waiting\":{}}},{\"state\":{\"running\":{}}}]", "[\"MIXED\"]",
+          "DRAIN w-0;", "" },
+        { "[{\"state\":{\"running\":{}}}]", NULL, "", "" },
+        { "[{\"state\":{\"waiting\":{}},\"restartCount\":2}]", NULL, "", "" },
+    };
+    struct strbuf words = STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world w;
+
+        begin_world(&w, "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":0}");
+        add_worker(&w, 0, cases[i].node, "");
+        (void)json_object_set_new(json_array_get(w.pods, 0), "status",
+                                  json_pack("{s:s, s:o}", "phase", "Pending", "containerStatuses",
+                                            read_text(cases[i].containers)));
+        decide_words(&w, &words);
+        assert_string_equal(strbuf_str(&words), cases[i].known);
+        w.v.slurm = NULL;
+        decide_words(&w, &words);
+        assert_string_equal(strbuf_str(&words), cases[i].unknown);
+        end_world(&w);
+    }
+    strbuf_done(&words);
+}
+
 /* A pod may say of itself that it is any node: nothing is done to a node that is another's. */
 static void test_names_of_others(void **state)
 {
@@ -625,6 +659,14 @@ static void test_unregistered(void **state)
     (void)json_object_set_new(w.missed, "w-0", json_integer(31));
     decide_words(&w, &words);
     assert_string_equal(strbuf_str(&words), "delete? w-0;");
+    w.v.slurm = NULL; /* slurmctld is not there: what it did not know once is not known now */
+    decide_words(&w, &words);
+    assert_string_equal(strbuf_str(&words), "");
+    (void)json_object_set_new((json_t *)(uintptr_t)kubejson_at(w.f.cr, "spec"), "replicas",
+                              json_integer(0));
+    decide_words(&w, &words);
+    assert_string_equal(strbuf_str(&words), "");
+    w.v.slurm = w.slurm;
     nsdecide_count(&w.v, &count);
     assert_int_equal(count.ready, 1);
     nspod_read(&w.v, json_array_get(w.pods, 0), &pod);
@@ -955,6 +997,7 @@ static void test_within(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pending_with_jobs),
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_monitors),
