@@ -15,6 +15,7 @@
 #include "kube/bridge/nodeshape.h"
 #include "kube/claim/podread.h"
 #include "kube/claim/devask.h"
+#include "kube/claim/devfill.h"
 #include "kube/claim/devnode.h"
 #include "kube/claim/podnear.h"
 #include "kube/claim/podstatic.h"
@@ -131,6 +132,35 @@ static void read_volumes(const json_t *volumes, const json_t *claim, const json_
     json_decref(hosts);
 }
 
+static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
+{
+    return json_object_get(ctx, "device_claim");
+}
+
+/* The claim of a pod's template: what is written into it has no more devices than it asks for. */
+static void fill_claim(const json_t *pod, json_t *all)
+{
+    const json_t *claim = json_object_get(all, "device_claim");
+    _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
+    _cleanup_json_ json_t *asks = NULL, *taken = NULL, *want = NULL;
+    struct err err = { .text = "" };
+    struct devclaim_view v = { pod, NULL, json_object_get(all, "slices"),
+                               json_object_get(all, "layout"), "n" };
+
+    if (devfill_judge(pod, find_claim, all, &why) >= PODVOLUME_WAIT ||
+        devfill_read(pod, find_claim, all, &asks, &err) < 0)
+        return;
+    assert(devask_cpus(asks) >= 0);
+    if (devask_read(pod, &taken, &err) < 0)
+        return;
+    v.asks = taken;
+    taken = NULL;
+    if (devfill_begin(&v, &taken, &err) == 0 &&
+        devfill_status(&v, claim, find_claim, all, taken, &want, &err) == 0)
+        assert(want && devfill_is_given(want, want));
+    json_decref((json_t *)(uintptr_t)v.asks);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err err = { .text = "" };
@@ -140,7 +170,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (kubejson_parse((const char *)data, size, &all, &err) < 0)
         return 0;
     pods = json_object_get(all, "pods");
-    json_array_foreach(pods, i, pod) read_pod(pod, json_object_get(all, "node"));
+    json_array_foreach(pods, i, pod)
+    {
+        read_pod(pod, json_object_get(all, "node"));
+        fill_claim(pod, all);
+    }
     if (json_array_size(pods))
         make_job(pods, json_object_get(all, "root"));
     make_node(json_object_get(all, "node"), json_object_get(all, "slices"));
