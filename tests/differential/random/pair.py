@@ -21,7 +21,8 @@ CHANGES = [(re.compile(pattern), names) for pattern, names in (
     (r"scontrol \w+ partition", ("partitions", "jobs", "nodes")),
     (r"scontrol \w+ reservation", ("reservations", "jobs", "nodes")),
     (r"scontrol update node", ("nodes", "jobs")),
-    (r"scontrol|sbatch|scancel|srun|salloc", ("jobs", "nodes")),
+    (r"f=.*sacctmgr -i load", ("assoc", "user", "account", "jobs")),
+    (r"scontrol|sbatch|scancel|srun|salloc|f=.*sbatch", ("jobs", "nodes")),
 )]
 DEAD = re.compile(r"^no end$|Unable to contact slurm controller|Connection refused|Zero Bytes were transmitted")
 
@@ -139,14 +140,19 @@ class Recorded(Side):
         pass
 
 
+def shaped(cluster, typed):
+    cluster.typed = typed
+    return cluster
+
+
 class Pair:
-    def __init__(self, root, build, peer, db, preload, rules, tape=None):
+    def __init__(self, root, build, peer, db, preload, rules, tape=None, typed=False):
         """tape: what the peer answered before, in place of the peer."""
         self.rules, self.used, self.same = rules, set(), True
         self.excuses = []  # (the case, user, command, kind, what differs) of each difference that a case excused
         self.folder, self.show, self.heard = root, False, []
-        self.sides = [Side(lambda: Peer(root, 4, 4, peer, db, preload)) if tape is None else Recorded(tape),
-                      Side(lambda: Ours(root, 4, 4, build))]
+        self.sides = [Side(lambda: shaped(Peer(root, 4, 4, peer, db, preload), typed)) if tape is None else Recorded(tape),
+                      Side(lambda: shaped(Ours(root, 4, 4, build), typed))]
 
     def ready(self):
         for side in self.sides:

@@ -72,12 +72,16 @@ class Lost(Exception):
 
 class Shaped:
     """What both kinds of cluster have alike here."""
+    typed = False  # nodes have GRES with types
 
     def conf_text(self):
         text = super().conf_text().replace("PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n", PARTS)
         text = text.replace("262144", "2000")
         for name, more in (("n1", "Feature=f1"), ("n2", "Feature=f1"), ("n3", "Feature=f2"), ("n4", "Feature=f2")):
             text = re.sub(rf"(NodeName={name} .*)", rf"\1 {more}", text)
+        if self.typed:
+            text = re.sub(r"(NodeName=n\d .*)", r"\1 Gres=gpu:2,tool:a:2,tool:b:1", text) + "GresTypes=gpu,tool\n"
+            Path(self.dir, "etc/gres.conf").write_text("Name=gpu Count=2\nName=tool Type=a Count=2\nName=tool Type=b Count=1\n")
         return text + CONF
 
     def begin(self):

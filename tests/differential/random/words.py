@@ -6,6 +6,7 @@ what is usual, what is at an edge, and what is wrong.  next() gives (user, comma
 
 import random
 
+from more import More
 from queries import Queries
 from steps import Steps
 
@@ -221,7 +222,7 @@ WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
-class World(Queries, Steps):
+class World(Queries, Steps, More):
     """What a sequence of commands has made so far, as far as a generator needs to know."""
 
     def __init__(self, seed):
@@ -468,13 +469,15 @@ class World(Queries, Steps):
              ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
              ("look_back", 2), ("salloc", 3), ("sacct", 6), ("sprio", 2), ("sshare", 2), ("squeue_more", 4), ("squeue_steps", 2),
              ("sinfo_more", 3),
-             ("list_entity", 9), ("sreport", 2), ("show_more", 5), ("other_tools", 3), ("step_in_job", 5), ("inside", 5), ("srun_alone", 3))
+             ("list_entity", 9), ("sreport", 2), ("show_more", 5), ("other_tools", 3), ("step_in_job", 5), ("inside", 5), ("srun_alone", 3),
+             *More.MORE_KINDS)
 
     def next(self):
         kind = self.rng.choices([k for k, _ in self.KINDS], [w for _, w in self.KINDS])[0]
         if not self.jobs and kind in ("update_job", "act_on_job", "scancel"):
             kind = "submit_plain"
         command = getattr(self, kind)().strip()
-        administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos")
+        administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos", "limits", "limit_taken_back",
+                                  "every_key", "dump")
         user = "root" if administrative and self.rng.random() < 0.85 else self.pick(USERS)
         return user, command
