@@ -73,10 +73,10 @@ static void keep_reason(Pst__JobRecord *set, const Pst__JobRecord *r)
 }
 
 /* The user's hold of a task of an array, given while it ran, is over with the run.  Other jobs stay
- * held, and so does what an administrator held. */
+ * held, and so does what an administrator held and what was cancelled before it ran. */
 static bool hold_ends(const Pst__JobRecord *r)
 {
-    return r->has_array_job_id && r->has_held_by_user && r->held_by_user &&
+    return r->has_array_job_id && r->has_held_by_user && r->held_by_user && r->alloc &&
            !job_comes_back(r); /* that hold was given after the run */
 }
 

@@ -205,6 +205,14 @@ def test_requeue_of_one_task(c):
     assert [(c.work / f"runs-{i}").read_text().count("run") for i in range(3)] == [1, 2, 1]
 
 
+def test_requeue_of_tasks_that_were_cancelled_in_hold(c):
+    """They never ran: the hold given at submission is theirs again, as it is of a job that is no array."""
+    job = c.sbatch("-H", "--array=0-1", "-o", "/dev/null", wrap="true")
+    c.run("scancel", str(job))
+    c.run("scontrol", "requeue", str(job))
+    assert {(task_job(c, f"{job}_{i}")["Priority"], task_job(c, f"{job}_{i}")["Reason"]) for i in range(2)} == {("0", "JobHeldUser")}
+
+
 def test_many_tasks_end_in_order_of_need(c):
     """A thousand short tasks: none lost, none twice."""
     job = c.sbatch("--array=0-299", "-o", "/dev/null", wrap="echo x >> $SLURM_ARRAY_TASK_ID.ran")
