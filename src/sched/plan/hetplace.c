@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
@@ -163,6 +164,14 @@ static void keep_off(const struct group *g, const struct member *m)
         bitmap_set(g->minus, m->alloc.nodes[k].node_id);
 }
 
+/* The nodes that keep_off() took for it are free for the others. */
+static void let_go(const struct group *g, struct member *m)
+{
+    for (size_t k = 0; k < m->alloc.nnodes; k++)
+        bitmap_clear(g->minus, m->alloc.nodes[k].node_id);
+    alloc_done(&m->alloc);
+}
+
 /* Limits count what the earlier components would hold, too. */
 static void hold_charge(struct sched *s, const struct member *m, int64_t now_us, bool take)
 {
@@ -191,14 +200,16 @@ static void hold_member(struct sched *s, const struct member *m, int64_t now_us,
     }
 }
 
-/* 1 when every member has an allocation beside the others', else 0.  *ret_why: what keeps the
- * group, for the member own; an impossible member matters more than one that waits. */
-static int place_all(struct sched *s, struct group *g, const struct job *own, int64_t now_us,
-                     enum sched_why *ret_why)
+/* 1 when every member has an allocation beside those before it, else 0.  *ret_why: what keeps the
+ * group, for the member own; an impossible member matters more than one that waits.  *ret_first:
+ * the first that found no place. */
+static int place_in_order(struct sched *s, struct group *g, const struct job *own, int64_t now_us,
+                          enum sched_why *ret_why, uint32_t *ret_first)
 {
     uint32_t placed = 0;
     int r = 1;
 
+    *ret_first = 0;
     *ret_why = SCHED_WHY_RESOURCES;
     g->now_us = now_us;
     s->travelling = true; /* capacity does not really shrink and grow */
@@ -212,14 +223,36 @@ static int place_all(struct sched *s, struct group *g, const struct job *own, in
             placed++;
             continue;
         }
+        if (r == 1)
+            *ret_first = i;
         r = fit < 0 ? fit : 0;
         if (fit == 0 && why != SCHED_WHY_RESOURCES &&
             (g->members[i].job == own || *ret_why == SCHED_WHY_RESOURCES))
             *ret_why = why;
     }
-    while (placed > 0)
+    while (placed > 0) {
         hold_member(s, &g->members[--placed], now_us, false);
+        if (r == 0)
+            let_go(g, &g->members[placed]);
+    }
     s->travelling = false;
+    return r;
+}
+
+/* As place_in_order(); one that the nodes of those before it would have served chooses first. */
+static int place_all(struct sched *s, struct group *g, const struct job *own, int64_t now_us,
+                     enum sched_why *ret_why)
+{
+    uint32_t first = 0;
+    int r = place_in_order(s, g, own, now_us, ret_why, &first);
+
+    for (uint32_t i = 1; r == 0 && i < g->n && *ret_why == SCHED_WHY_RESOURCES && first > 0; i++) {
+        struct member choosy = g->members[first];
+
+        memmove(&g->members[1], &g->members[0], first * sizeof(choosy));
+        g->members[0] = choosy;
+        r = place_in_order(s, g, own, now_us, ret_why, &first);
+    }
     return r;
 }
 

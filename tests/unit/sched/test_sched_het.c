@@ -145,6 +145,28 @@ static void test_together(void **state)
     sched_free(s);
 }
 
+/* What the first would take is all that the others can have: they choose before it. */
+static void test_choosy(void **state)
+{
+    static const uint32_t first[] = { 0 }, second[] = { 1 };
+    struct sched *s = cluster(true);
+    struct sched_job on_first = job(0, 1, part_main), on_second = on_first;
+    struct outcome o;
+
+    (void)state;
+    on_first.req_nodes = first;
+    on_second.req_nodes = second;
+    on_first.nreq = on_second.nreq = 1;
+    put_het(s, 10, 0, 3, job(0, 1, part_main));
+    put_het(s, 10, 1, 3, on_first);
+    put_het(s, 10, 2, 3, on_second);
+    o = pass(s, true);
+    assert_int_equal(o.starts, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(o.node[i], o.started[i] == 10 ? 2 : o.started[i] - 11);
+    sched_free(s);
+}
+
 /* The second component waits: nothing of the first is held, and who comes later knows why. */
 static void test_not_at_all(void **state)
 {
@@ -276,7 +298,7 @@ int main(void)
         cmocka_unit_test(test_together),        cmocka_unit_test(test_not_at_all),
         cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_counted),
         cmocka_unit_test(test_strict_order),    cmocka_unit_test(test_impossible),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_choosy),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
