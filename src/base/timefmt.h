@@ -32,6 +32,9 @@ int time_secs_parse(const char *text, uint32_t *ret_seconds, struct err *err);
  */
 int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_us,
                     struct err *err);
+/* Where the number stands that cannot be, in a text that time_when_parse() refused: an hour, a
+ * minute, a second, a month or a day. */
+int time_when_mistake(const char *text);
 
 /* "D-HH:MM:SS" / "HH:MM:SS" (scontrol). */
 void time_fmt_hms(int64_t seconds, char *buf, size_t size);

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -368,4 +369,25 @@ int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_
         return err_set(err, -EINVAL, "invalid time '%.64s'", text ? text : "");
     *ret_us = seconds * USEC_PER_SEC;
     return 0;
+}
+
+int time_when_mistake(const char *text)
+{
+    size_t first = strspn(text, "0123456789");
+    bool clock = text[first] == ':', packed = !text[first] && (first == 4 || first == 6);
+    char *end;
+
+    if (strncasecmp(text, "now", 3) == 0 && (text[3] == '+' || text[3] == '-'))
+        return text[4] ? 4 : 3;
+    if (packed) /* MMDD[YY] */
+        return text[0] > '1' || (text[0] == '1' && text[1] > '2') ? 0 : 2;
+    if (first == 4 && text[first] == '-') /* YYYY-MM-DD: its month */
+        return strspn(text + 5, "0123456789") == 2 && text[7] == '-' ? 5 : 0;
+    if (!clock && text[first] != '/' && text[first] != '.') /* a number with nothing behind it */
+        return (int)MIN(first, (size_t)2);
+    if (strtoul(text, &end, 10) > (clock ? 23 : 12))
+        return 0;
+    if (strtoul(text + first + 1, &end, 10) > (clock ? 59 : 31) || *end != ':')
+        return (int)first + 1;
+    return (int)(end + 1 - text);
 }

@@ -164,7 +164,8 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
 static int parse_time(const char *arg, int64_t now, int64_t *ret)
 {
     if (time_when_parse(arg, now, false, ret, NULL) < 0) {
-        (void)fprintf(stderr, "Invalid time specification (pos=0): %s\n", arg);
+        (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", time_when_mistake(arg),
+                      arg);
         return CLI_EXIT_FAILED;
     }
     return 0;

@@ -89,25 +89,6 @@ static int check_mem(const struct opt *o, const char *arg, struct err *err)
     return size_mib_parse(arg, &mib, NULL) < 0 ? bad_spec(o, err) : 0;
 }
 
-/* Where the number stands that cannot be: an hour, a minute, a second, a month or a day. */
-static int when_mistake(const char *arg)
-{
-    size_t first = strspn(arg, "0123456789");
-    bool clock = arg[first] == ':', packed = !arg[first] && (first == 4 || first == 6);
-    char *end;
-
-    if (strncasecmp(arg, "now", 3) == 0 && (arg[3] == '+' || arg[3] == '-'))
-        return arg[4] ? 4 : 3;
-    if (packed) /* MMDD[YY] */
-        return arg[0] > '1' || (arg[0] == '1' && arg[1] > '2') ? 0 : 2;
-    if (!first || (!clock && arg[first] != '/' && arg[first] != '.') ||
-        strtoul(arg, &end, 10) > (clock ? 23 : 12))
-        return 0;
-    if (strtoul(arg + first + 1, &end, 10) > (clock ? 59 : 31) || *end != ':')
-        return (int)first + 1;
-    return (int)(end + 1 - arg);
-}
-
 static int check_when(const struct opt *o, const char *arg, struct err *err)
 {
     int64_t us;
@@ -116,7 +97,8 @@ static int check_when(const struct opt *o, const char *arg, struct err *err)
         return 0;
     /* The place, before our own sentence, as users know it. */
     if (*arg)
-        (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", when_mistake(arg), arg);
+        (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", time_when_mistake(arg),
+                      arg);
     return bad_spec(o, err);
 }
 

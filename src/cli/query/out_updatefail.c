@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/timefmt.h"
+
 #define ERROR "scontrol: error: "
 
 /* Shared is the older name of OverSubscribe, which is told. */
@@ -21,7 +23,8 @@ static int fail_job_value(const struct row *row, const char *text, struct err *e
     case V_WHEN: /* and the others are changed */
         if (!*text)
             return err_set(err, -EAGAIN, "%s", "");
-        return err_set(err, -EAGAIN, "Invalid time specification (pos=%zu): %s", digits, text);
+        return err_set(err, -EAGAIN, "Invalid time specification (pos=%d): %s",
+                       time_when_mistake(text), text);
     case V_NODES_RANGE:
         return err_set(err, -EAGAIN, ERROR "\"%s\" is not a valid node count", text);
     case V_JOB_LIMIT:

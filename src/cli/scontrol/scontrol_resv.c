@@ -45,7 +45,8 @@ static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **
         if (r == 0)
             continue;
         if (k->bad_time)
-            scontrol_fail(s, "Invalid time specification (pos=0): %s", k->bad_time);
+            scontrol_fail(s, "Invalid time specification (pos=%d): %s",
+                          time_when_mistake(k->bad_time), k->bad_time);
         if (r == -EEXIST)
             scontrol_fail(s, "scontrol: error: %s", err.text);
         else

@@ -113,7 +113,8 @@ static int64_t parse_time(const char *text, int64_t otherwise)
     if (time_when_parse(text, now_us(), false, &us, NULL) == 0)
         return us;
     (void)fflush(stdout);
-    (void)fprintf(stderr, "Invalid time specification (pos=0): %s\n", text);
+    (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", time_when_mistake(text),
+                  text);
     return otherwise;
 }
 

@@ -215,6 +215,21 @@ static void test_dates(void **state)
     assert_int_equal(time_when_parse(NULL, friday_us, true, &(int64_t){ 0 }, NULL), -EINVAL);
 }
 
+static void test_mistakes(void **state)
+{
+    static const struct {
+        const char *text;
+        int pos;
+    } rows[] = { { "x1", 0 },       { "3", 1 },      { "12", 2 },    { "1hour", 1 },
+                 { "12345", 2 },    { "0900", 2 },   { "25:00", 0 }, { "13/40", 0 },
+                 { "16:00:70", 6 }, { "now-1x", 4 }, { "now+", 3 },  { "2010-13-01", 5 },
+                 { "2010-1", 0 },   { "", 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        assert_int_equal(time_when_mistake(rows[i].text), rows[i].pos);
+}
+
 static const struct {
     int64_t offset_s;
     const char *shown;
@@ -384,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_dates),    cmocka_unit_test(test_stamps),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_texts),
         cmocka_unit_test(test_integers), cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_mistakes),
     };
 
     /* The zone is spelled out: the test must not depend on installed zone files. */
