@@ -147,7 +147,7 @@ static void put_times(struct json *js, const struct job_row *r)
     PUT_MADE(js, "cpus_per_tres", (void)job_put_cpus_per_tres(sb, j));
     json_str(js, "cron", j->cron_spec);
     json_time(js, "deadline", j->deadline_us);
-    number_or_zero(js, "delay_boot", 0);
+    number_or_zero(js, "delay_boot", j->delay_boot_s);
     json_str(js, "dependency", j->dependency);
     json_exit_code(js, "derived_exit_code", j->derived_exit_status);
     json_time(js, "eligible_time", job_eligible_us(r));

@@ -273,6 +273,7 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
         job->exclusive = 1;
         job->has_exclusive = true;
     }
+    job->has_spec_threads = job->spec_threads = jobopts_has(jo, JO_THREAD_SPEC);
     if (jobopts_has(jo, JO_REQUEUE) || jobopts_has(jo, JO_NO_REQUEUE)) {
         const char *how = jobopts_get(jo, JO_REQUEUE);
 

@@ -162,17 +162,12 @@ static void drop_spec(struct cli *c, const struct jobopts *jo, Pst__JobRecord *j
 {
     bool core = jobopts_has(jo, JO_CORE_SPEC), thread = jobopts_has(jo, JO_THREAD_SPEC);
 
-    if (!core && !thread)
+    if ((!core && !thread) || conf_bool(cli_conf(c), CONF_ALLOW_SPEC_RESOURCES_USAGE))
         return;
-    if (conf_bool(cli_conf(c), CONF_ALLOW_SPEC_RESOURCES_USAGE)) {
-        if (thread)
-            job->has_spec_threads = job->spec_threads = true;
-        return;
-    }
     cli_error("Ignoring %s since it's not allowed by configuration "
               "(AllowSpecResourcesUsage = No)",
               core ? "-S" : "--thread-spec");
-    job->has_core_spec = false;
+    job->has_core_spec = job->has_spec_threads = job->spec_threads = false;
     if (!jobopts_has(jo, JO_EXCLUSIVE))
         job->has_exclusive = false;
 }

@@ -31,7 +31,8 @@
 enum body_kind {
     B_TEXT,    /* a text, or texts joined by commas */
     B_NUMBER,  /* a number, also one with flags */
-    B_MINUTES, /* the same; infinite: UNLIMITED */
+    B_SECONDS, /* a number of seconds, or a text as sbatch takes it */
+    B_MINUTES, /* a number; infinite: UNLIMITED */
     B_MIB,     /* MiB */
     B_TIME,    /* seconds since 1970, or a text as sbatch takes it */
     B_FLAG,    /* true: the option is given */
@@ -76,7 +77,7 @@ static const struct body_row rows[] = {
     { "cpus_per_tres", B_GPU, JO_CPUS_PER_GPU },
     { "crontab", B_CODE, 0 },
     { "deadline", B_TIME, JO_DEADLINE },
-    { "delay_boot", B_NUMBER, JO_DELAY_BOOT },
+    { "delay_boot", B_SECONDS, JO_DELAY_BOOT },
     { "dependency", B_TEXT, JO_DEPENDENCY },
     { "end_time", B_NONE, 0 },
     { "environment", B_CODE, 0 },
@@ -269,6 +270,17 @@ static void put_number(struct strbuf *sb, const json_t *value, const char *infin
         strbuf_add(sb, json_string_value(value));
 }
 
+/* The options count a number on its own in minutes. */
+static void put_seconds(struct strbuf *sb, const json_t *value)
+{
+    struct rest_number n = rest_number(value);
+
+    if (n.set)
+        strbuf_addf(sb, "%llu:%02u", (unsigned long long)n.value / 60, (unsigned)(n.value % 60));
+    else if (json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
+}
+
 static void put_time(struct strbuf *sb, const json_t *value)
 {
     struct rest_number n = rest_number(value);
@@ -323,6 +335,9 @@ static bool read_option(struct reading *rd, const struct body_row *row, const js
         break;
     case B_NUMBER:
         put_number(&sb, value, "", "");
+        break;
+    case B_SECONDS:
+        put_seconds(&sb, value);
         break;
     case B_MINUTES:
         put_number(&sb, value, "UNLIMITED", "");

@@ -41,7 +41,7 @@ static const struct restkey job_keys[] = {
     { "cpus_per_tres", "CpusPerTres", RESTKEY_TEXT, NULL },
     { "current_working_directory", "WorkDir", RESTKEY_TEXT, NULL },
     { "deadline", "Deadline", RESTKEY_TIME, NULL },
-    { "delay_boot", "DelayBoot", RESTKEY_NUMBER, NULL },
+    { "delay_boot", "DelayBoot", RESTKEY_SECONDS, NULL },
     { "dependency", "Dependency", RESTKEY_CLEARS, NULL },
     { "end_time", "EndTime", RESTKEY_TIME, NULL },
     { "excluded_nodes", "ExcNodeList", RESTKEY_TEXT, NULL },

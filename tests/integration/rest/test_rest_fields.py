@@ -122,6 +122,27 @@ def test_an_empty_signal_asks_for_none(rest, c):
     assert rest.get(f"job/{job}")[0] == 200
 
 
+def test_delay_boot_is_seconds(rest, c):
+    """As the published schema says; sbatch and scontrol count minutes."""
+    job = held(rest, delay_boot=301)
+    assert "DelayBoot=00:05:01" in shown(c, job)
+    assert rest.get(f"job/{job}")[1]["jobs"][0]["delay_boot"]["number"] == 301
+    change(rest, job, delay_boot=90)
+    assert "DelayBoot=00:01:30" in shown(c, job)
+
+
+def test_specialized_threads(rest, c):
+    """They are threads, not cores, where the site lets users ask for them."""
+    c.write_conf(c.conf_text() + "\nAllowSpecResourcesUsage=yes\n")
+    c.run("scontrol", "reconfigure")
+    job = held(rest, thread_specification=1)
+    assert "ThreadSpec=1" in shown(c, job)
+    told = rest.get(f"job/{job}")[1]["jobs"][0]
+    assert (told["core_spec"], told["thread_spec"]) == (0, 1)
+    job = held(rest, core_specification=1)
+    assert "CoreSpec=1" in shown(c, job)
+
+
 def test_most_cpus(rest, c):
     job = held(rest, minimum_cpus=2, maximum_cpus=4)
     assert "NumCPUs=2-4" in shown(c, job)
