@@ -13,7 +13,7 @@
 #include "ctld/job/jobfacts.h"
 
 #define GRES_KINDS_MAX 128u /* named in one list: each is looked for on every kind of node */
-#define COUNT_MAX (UINT64_C(1) << 40) /* of a node: products with nodes do not overflow */
+#define COUNT_MAX (UINT64_C(1) << 46) /* of a node: products with nodes do not overflow */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

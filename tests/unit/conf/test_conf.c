@@ -656,7 +656,7 @@ static void test_gres_cgroup(void **state)
         "AutoDetect=off\n"
         "NodeName=n[1-2] Name=gpu Type=a100 File=/dev/nvidia[0-3] Cores=0-7 # x\n"
         "Name=shard Count=16 File=/dev/nvidia[0-3]\n"
-        "Name=gpu Count=2K\nName=gpu\n";
+        "Name=gpu Count=2K\nName=gpu\nName=shard Count=4T\n";
     static const char cgroup[] = "ConstrainRAMSpace=yes\nAllowedRAMSpace=95.5%\nMinRAMSpace=64\n";
     _cleanup_(conf_free) struct conf *c = NULL;
     struct conf_problems problems;
@@ -665,7 +665,7 @@ static void test_gres_cgroup(void **state)
     assert_int_equal(load_text(HEAD "GresTypes=gpu,shard\n", gres, cgroup, &c, &problems, &err), 0);
     assert_int_equal(problems.n, 0);
     conf_problems_done(&problems);
-    assert_int_equal(conf_gres_rows(c), 5);
+    assert_int_equal(conf_gres_rows(c), 6);
     assert_null(conf_gres_row(c, 0)->name);
     assert_string_equal(conf_gres_row(c, 0)->autodetect, "off");
     assert_string_equal(conf_gres_row(c, 1)->node_names, "n[1-2]");
@@ -675,7 +675,8 @@ static void test_gres_cgroup(void **state)
     assert_int_equal(conf_gres_row(c, 2)->count, 16);
     assert_int_equal(conf_gres_row(c, 3)->count, 2048);
     assert_int_equal(conf_gres_row(c, 4)->count, 1);
-    assert_null(conf_gres_row(c, 5));
+    assert_int_equal(conf_gres_row(c, 5)->count, UINT64_C(4) << 40); /* disks of a node */
+    assert_null(conf_gres_row(c, 6));
     assert_true(conf_cgroup(c)->constrain_ram);
     assert_false(conf_cgroup(c)->constrain_cores);
     assert_true(conf_cgroup(c)->allowed_ram_pct > 95.4 && conf_cgroup(c)->allowed_ram_pct < 95.6);
