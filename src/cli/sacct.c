@@ -495,6 +495,25 @@ static void check_qos(struct sacct *s)
         }
 }
 
+/* Names of accounts and QOS are kept in lower case, but where nobody keeps them: both are asked. */
+static void ask_lower_too(char ***list, size_t *n)
+{
+    const size_t given = *n;
+
+    for (size_t i = 0; i < given; i++) {
+        char *lower = xstrdup_or_die((*list)[i]);
+
+        for (char *c = lower; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        if (strcmp(lower, (*list)[i]) == 0) {
+            free(lower);
+            continue;
+        }
+        *list = xrealloc_or_die(*list, *n + 1, sizeof(**list));
+        (*list)[(*n)++] = lower;
+    }
+}
+
 static void make_filter(struct sacct *s)
 {
     struct jobfilter *jf = &s->filter;
@@ -513,6 +532,8 @@ static void make_filter(struct sacct *s)
         s->request.has_duplicates = s->request.duplicates = true;
     if (jf->request.n_qos)
         check_qos(s);
+    ask_lower_too(&jf->request.accounts, &jf->request.n_accounts);
+    ask_lower_too(&jf->request.qos, &jf->request.n_qos);
     jobfilter_lend(jf, &s->request);
 }
 

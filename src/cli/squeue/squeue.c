@@ -342,7 +342,7 @@ static void check_options(struct squeue *q)
         f->names = NULL;
         f->n_names = 0;
     }
-    f->has_names_any_case = f->names_any_case = f->n_names > 0;
+    f->has_names_any_case = f->names_any_case = f->n_names + f->n_accounts + f->n_qos > 0;
 }
 
 static void connect_cluster(struct squeue *q)

@@ -17,6 +17,7 @@
 struct words {
     struct namemap set; /* its keys are borrowed from the request */
     bool any;           /* no list: everything */
+    bool any_case;      /* its keys are lowered */
 };
 
 struct jobfilter {
@@ -24,7 +25,6 @@ struct jobfilter {
     struct idmap ids, uids;
     uint32_t *sorted; /* the ids */
     uint32_t states;  /* bits */
-    bool any_case;    /* of names */
     struct words partitions, names, accounts, qos, reservations, sluids, nodes;
     struct hostlist *node_names; /* what the keys of `nodes` are borrowed from */
 };
@@ -74,13 +74,13 @@ static char *to_lower(char *text)
     return text;
 }
 
-/* The request's names, which it owns, are lowered where case does not matter. */
-static int add_names(struct jobfilter *f, const Pst__JobFilter *req)
+/* The request's words, which it owns, are lowered where case does not matter. */
+static int add_names(struct words *w, const Pst__JobFilter *req, char **list, size_t n)
 {
-    f->any_case = req->has_names_any_case && req->names_any_case;
-    for (size_t i = 0; f->any_case && i < req->n_names; i++)
-        (void)to_lower(req->names[i]);
-    return add_words(&f->names, req->names, req->n_names);
+    w->any_case = req->has_names_any_case && req->names_any_case;
+    for (size_t i = 0; w->any_case && i < n; i++)
+        (void)to_lower(list[i]);
+    return add_words(w, list, n);
 }
 
 static int add_nodes(struct jobfilter *f, const char *list, struct err *err)
@@ -125,11 +125,11 @@ static int fill_filter(struct jobfilter *f, const Pst__JobFilter *req, struct er
     if (r >= 0)
         r = add_words(&f->partitions, req->partitions, req->n_partitions);
     if (r >= 0)
-        r = add_names(f, req);
+        r = add_names(&f->names, req, req->names, req->n_names);
     if (r >= 0)
-        r = add_words(&f->accounts, req->accounts, req->n_accounts);
+        r = add_names(&f->accounts, req, req->accounts, req->n_accounts);
     if (r >= 0)
-        r = add_words(&f->qos, req->qos, req->n_qos);
+        r = add_names(&f->qos, req, req->qos, req->n_qos);
     if (r >= 0)
         r = add_words(&f->reservations, req->reservations, req->n_reservations);
     if (r >= 0)
@@ -158,14 +158,9 @@ int jobfilter_new(const Pst__JobFilter *req, struct jobfilter **ret, struct err 
 
 static bool has_word(const struct words *w, const char *word)
 {
-    return w->any || (word && namemap_get(&w->set, word));
-}
+    _cleanup_free_ char *lower = w->any_case && !w->any && word ? strdup(word) : NULL;
 
-static bool has_name(const struct jobfilter *f, const char *name)
-{
-    _cleanup_free_ char *lower = f->any_case && !f->names.any && name ? strdup(name) : NULL;
-
-    return has_word(&f->names, lower ? to_lower(lower) : name);
+    return w->any || (word && namemap_get(&w->set, lower ? to_lower(lower) : word));
 }
 
 /* Is any word of a comma list wanted? */
@@ -264,7 +259,7 @@ bool jobfilter_match(const struct jobfilter *f, const Pst__JobRecord *r)
 {
     return !f || (jobfilter_state(f, job_state(r), r->state_flags) && jobfilter_uid(f, r->uid) &&
                   jobfilter_id(f, r->job_id, het_group_id(r)) &&
-                  has_any_of(&f->partitions, r->partition) && has_name(f, r->name) &&
+                  has_any_of(&f->partitions, r->partition) && has_word(&f->names, r->name) &&
                   has_word(&f->accounts, r->account) && has_word(&f->qos, r->qos) &&
                   has_word(&f->sluids, r->sluid) && has_word(&f->reservations, r->reservation) &&
                   on_nodes(f, r));

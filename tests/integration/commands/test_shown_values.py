@@ -39,3 +39,14 @@ def test_requests_per_gpu(c):
     record = json.loads(c.run("squeue", "--json", "-j", job).out)["jobs"][0]
     assert (record["cpus_per_tres"], record["memory_per_tres"]) == ("gres/gpu:2", "gres/gpu:50")
     assert c.job(job)["CpusPerTres"] == "gres/gpu:2" and c.job(job)["MemPerTres"] == "gres/gpu:50"
+
+
+def test_case_of_filters(c):
+    """Accounts are found whatever the case of the letters."""
+    job = c.sbatch("-A", "physics", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    assert c.run("squeue", "-h", "-o", "%i", "-A", "PHYSICS").out == f"{job}\n"
+    assert c.run("squeue", "-h", "-o", "%i", "-A", "CHEM").out == ""
+    c.run("scancel", job)
+    c.wait_sacct(job, "CANCELLED")
+    assert c.sacct("-aX", "-o", "jobid", "-A", "PHYSICS") == [[str(job)]]

@@ -347,6 +347,14 @@ static void test_match(void **state)
     WORD(accounts, "other", false);
     WORD(qos, "normal", true);
     WORD(qos, "high", false);
+    WORD(accounts, "ACCT", false);
+    SET(&f, names_any_case, true);
+    WORD(names, strdupa("JOB"), true); /* lowered in place */
+    WORD(accounts, strdupa("ACCT"), true);
+    WORD(accounts, strdupa("OTHER"), false);
+    WORD(qos, strdupa("Normal"), true);
+    WORD(partitions, strdupa("DEBUG"), false); /* of these it matters */
+    f.has_names_any_case = f.names_any_case = false;
     WORD(reservations, "r", false); /* has none */
     f.nodes = (char *)"n[0-1]";
     assert_false(jobs_match(&ctld, j, &f));
