@@ -24,7 +24,7 @@ static const struct refusal refused[] = {
     /* GRES. */
     { "{'job':{'tres_per_node':'gres/nosuch:1'}}", ESLURM_INVALID_GRES, NULL },
     { "{'job':{'tres_per_node':'gpu:'}}", ESLURM_INVALID_GRES, NULL },
-    { "{'job':{'tres_per_node':'gpu:9999999999999'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_node':'gpu:99999999999999'}}", ESLURM_INVALID_GRES, NULL },
     { "{'job':{'tres_per_job':'gpu:99999999999'}}", ESLURM_INVALID_GRES, NULL },
     { "{'job':{'tres_per_node':'gpu:1','gpu_bind':'gres/gpu:foo'}}", ESLURM_INVALID_TRES, NULL },
     { "{'job':{'tres_per_job':'gpu:3','tres_per_task':'gres/gpu:2'}}", ESLURM_INVALID_GRES, NULL },
