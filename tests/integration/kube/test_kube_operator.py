@@ -75,7 +75,7 @@ def test_another_controller_is_not_asked(op):
     op.make("controllers", "Controller", "d", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
             jwtKeyRef={"name": "jwt", "key": "jwt.key"})
     op.change(replicas=0, controllerRef={"name": "d"})
-    wait_until(lambda: op.condition("Ready").get("reason") == "ControllerChanged", "it is said")
+    wait_until(lambda: op.condition("Ready").get("reason") == "FieldChanged", "it is said")
     op.kubelet.wait_quiet(1)
     assert op.pods() == ["w-0"]
     op.change(controllerRef={"name": "c"})
