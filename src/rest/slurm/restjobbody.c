@@ -270,17 +270,6 @@ static void put_number(struct strbuf *sb, const json_t *value, const char *infin
         strbuf_add(sb, json_string_value(value));
 }
 
-/* The options count a number on its own in minutes. */
-static void put_seconds(struct strbuf *sb, const json_t *value)
-{
-    struct rest_number n = rest_number(value);
-
-    if (n.set)
-        strbuf_addf(sb, "%llu:%02u", (unsigned long long)n.value / 60, (unsigned)(n.value % 60));
-    else if (json_is_string(value))
-        strbuf_add(sb, json_string_value(value));
-}
-
 static void put_time(struct strbuf *sb, const json_t *value)
 {
     struct rest_number n = rest_number(value);
@@ -337,7 +326,7 @@ static bool read_option(struct reading *rd, const struct body_row *row, const js
         put_number(&sb, value, "", "");
         break;
     case B_SECONDS:
-        put_seconds(&sb, value);
+        restwords_seconds(value, &sb);
         break;
     case B_MINUTES:
         put_number(&sb, value, "UNLIMITED", "");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "rest/slurm/restwords.h"
 #include "wire/errors.h"
 
 #define PART_BYTES 64u
@@ -81,15 +82,6 @@ static void put_tres(struct strbuf *sb, const json_t *value)
     }
 }
 
-/* The keys count a number on its own in minutes. */
-static void put_seconds(struct strbuf *sb, const json_t *value)
-{
-    struct rest_number n = rest_number(value);
-
-    if (n.set)
-        strbuf_addf(sb, "%llu:%02u", (unsigned long long)n.value / 60, (unsigned)(n.value % 60));
-}
-
 static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *value)
 {
     switch (kind) {
@@ -101,7 +93,7 @@ static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *v
         put_number(sb, value);
         break;
     case RESTKEY_SECONDS:
-        put_seconds(sb, value);
+        restwords_seconds(value, sb);
         break;
     case RESTKEY_YESNO:
         strbuf_add(sb, json_is_true(value) ? "YES" : "NO");

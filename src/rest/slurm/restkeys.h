@@ -14,7 +14,7 @@ enum restkey_kind {
     RESTKEY_TEXT,    /* a text or list of texts; empty: left out */
     RESTKEY_CLEARS,  /* the same; an empty text takes away what is there */
     RESTKEY_NUMBER,  /* a number; infinite: UNLIMITED; unset: left out */
-    RESTKEY_SECONDS, /* a number of seconds */
+    RESTKEY_SECONDS, /* a number of seconds, or a text as commands take it */
     RESTKEY_YESNO,   /* true or false: YES or NO */
     RESTKEY_SWITCH,  /* true or false: 1 or 0 */
     RESTKEY_TIME,    /* seconds since 1970, or a text as commands take it */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "rest/restcall.h"
 
 static const char *const mail_words[][2] = {
     { "TIME=100%", "TIME_LIMIT" },
@@ -56,4 +57,14 @@ void restwords_mail(const json_t *desc, struct strbuf *sb)
         if (json_is_string(item))
             put_words(sb, json_string_value(item), start);
     }
+}
+
+void restwords_seconds(const json_t *value, struct strbuf *sb)
+{
+    struct rest_number n = rest_number(value);
+
+    if (n.set)
+        strbuf_addf(sb, "%llu:%02u", (unsigned long long)n.value / 60, (unsigned)(n.value % 60));
+    else if (json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
 }

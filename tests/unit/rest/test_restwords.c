@@ -99,12 +99,38 @@ static void test_steps(void **state)
     check_steps("{\"reserve_ports\": -1}", "", NULL);
 }
 
+static void check_seconds(const char *json, const char *want)
+{
+    json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+    struct strbuf sb = { 0 };
+
+    assert_non_null(value);
+    restwords_seconds(value, &sb);
+    assert_string_equal(strbuf_str(&sb), want);
+    strbuf_done(&sb);
+    json_decref(value);
+}
+
+/* Options count a number on its own in minutes. */
+static void test_seconds(void **state)
+{
+    (void)state;
+    check_seconds("0", "0:00");
+    check_seconds("90", "1:30");
+    check_seconds("\"90\"", "1:30");
+    check_seconds("{\"set\": true, \"number\": 3600}", "60:00");
+    check_seconds("{\"set\": false, \"number\": 3600}", "");
+    check_seconds("\"5:00\"", "5:00");
+    check_seconds("null", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mail),
         cmocka_unit_test(test_has),
         cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_seconds),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
