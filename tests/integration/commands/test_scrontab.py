@@ -167,14 +167,14 @@ def test_explicit_scancel(cluster):
 
 def test_restart(c):
     """A killed controller has the text, the jobs and their times; a run over its death comes again."""
-    log = c.work / "ran"
-    put(c, f"0 3 * * * /bin/true\n* * * * * sleep 3; echo x >>{log}\n")
+    log, begun = c.work / "ran", c.work / "begun"
+    put(c, f"0 3 * * * /bin/true\n* * * * * touch {begun}; sleep 3; echo x >>{log}\n")
     before, times = listed(c), jobs(c, "jobid,name,cronjob,starttime")
     c.kill_ctld()
     c.start_ctld()
     assert listed(c) == before and jobs(c, "jobid,name,cronjob,starttime") == times
     job = times[1][0]
-    c.wait_state(job, "RUNNING", timeout=75)
+    wait_until(begun.exists, "the script runs", 75)  # a job is RUNNING before its node knows
     c.kill_ctld()
     wait_until(log.exists, "it ended while there was no controller")
     c.start_ctld()

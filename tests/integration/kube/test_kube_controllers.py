@@ -261,6 +261,7 @@ def test_a_scheduled_update(op):
     wait_until(lambda: op.status().get("updatedReplicas") == 0, "all are old")
     assert {name: op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()} == before
     op.change(updateStrategy=schedule(-60, flags=["FORCE_START", "DAILY"]))  # it is time, and the next is made so
+    wait_until(lambda: op.status().get("observedGeneration") == op.api.get("nodesets", "w")["metadata"]["generation"], "it is seen")
     op.rest.delete("reservation/SlurmOperatorMaint-w")
     wait_until(lambda: op.status().get("updatedReplicas") == 3 and not set(before.values()) & {
         op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()}, f"all are new {op.status()} {op.log()}", 90)
@@ -272,7 +273,7 @@ def test_a_scheduled_update(op):
 def test_another_strategy_takes_the_reservation_away(op):
     op.set(replicas=1, updateStrategy=schedule(7200))
     op.ready(1)
-    wait_until(lambda: resv(op), "the reservation is made", 40)
+    wait_until(lambda: resv(op) and held(op), "the reservation is made", 40)
     op.api.patch("nodesets", "w", {"metadata": {"finalizers": ["a/b", *op.api.get("nodesets", "w")["metadata"]["finalizers"]]}})
     op.change(updateStrategy={"type": "OnDelete"})
     wait_until(lambda: not resv(op) and not held(op), f"it goes {op.log()}", 40)
