@@ -11,7 +11,7 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeyaml.h"
+#include "base/yaml/yamljson.h"
 
 #define ENTRY_DIR "penstock-dir" /* of an entry: where its relative paths begin */
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -208,7 +208,7 @@ static int add_text(json_t *all, const char *text, size_t len, const char *dir, 
 {
     static const char *const lists[] = { "clusters", "contexts", "users" };
     _cleanup_json_ json_t *root = NULL;
-    int r = kubeyaml_parse(text, len, &root, err);
+    int r = yamljson_parse(text, len, &root, err);
 
     if (r < 0)
         return r;

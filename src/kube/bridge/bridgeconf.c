@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeyaml.h"
+#include "base/yaml/yamljson.h"
 #include "kube/bridge/podidentity.h"
 
 #define NAME_MOST 40u
@@ -205,7 +205,7 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
 {
     _cleanup_json_ json_t *root = NULL;
     struct bridgeconf c = { 0 };
-    int r = kubeyaml_parse(text, len, &root, err);
+    int r = yamljson_parse(text, len, &root, err);
 
     if (r == 0 && !json_is_object(root))
         r = err_set(err, -EINVAL, "no keys with values");

@@ -11,109 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "base/yaml/yamldoc.h"
+#include "base/yaml/yamljson.h"
 
-#define DEPTH_MAX 16u
-#define STEPS_MAX 100000u /* an alias is a few bytes that stand for many */
 #define DELAY_MAX_US (INT64_C(86400) * 1000000)
-
-struct walk {
-    yaml_document_t doc;
-    struct err *err;
-    unsigned steps;
-};
-
-static json_t *refuse_node(struct walk *w, const yaml_node_t *n, const char *why)
-{
-    (void)err_set(w->err, -EINVAL, "line %zu: %s", n->start_mark.line + 1, why);
-    return NULL;
-}
-
-static json_t *scalar_value(struct walk *w, const yaml_node_t *n)
-{
-    const char *text = (const char *)n->data.scalar.value;
-    json_t *value;
-    int64_t number;
-
-    if (n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        value = json_string(text);
-    else if (!*text || strcmp(text, "null") == 0 || strcmp(text, "~") == 0)
-        value = json_null();
-    else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
-        value = json_boolean(*text == 't');
-    else if (parse_i64(text, INT64_MIN, INT64_MAX, &number) == 0)
-        value = json_integer(number);
-    else
-        value = json_string(text);
-    return value ? value : refuse_node(w, n, "a text that is no UTF-8");
-}
-
-static json_t *convert_node(struct walk *w, int index, unsigned depth);
-
-static json_t *convert_map(struct walk *w, const yaml_node_t *n, unsigned depth)
-{
-    json_t *map = json_object();
-
-    for (yaml_node_pair_t *p = n->data.mapping.pairs.start; map && p < n->data.mapping.pairs.top;
-         p++) {
-        const yaml_node_t *key = yaml_document_get_node(&w->doc, p->key);
-        json_t *value = key->type == YAML_SCALAR_NODE
-                            ? convert_node(w, p->value, depth + 1)
-                            : refuse_node(w, key, "a key that is no text");
-
-        if (!value || json_object_set_new(map, (const char *)key->data.scalar.value, value) < 0) {
-            json_decref(map);
-            return value ? refuse_node(w, key, "a key that is no UTF-8") : NULL;
-        }
-    }
-    return map;
-}
-
-static json_t *convert_list(struct walk *w, const yaml_node_t *n, unsigned depth)
-{
-    json_t *list = json_array();
-
-    for (yaml_node_item_t *i = n->data.sequence.items.start; list && i < n->data.sequence.items.top;
-         i++) {
-        json_t *value = convert_node(w, *i, depth + 1);
-
-        if (!value || json_array_append_new(list, value) < 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-static json_t *convert_node(struct walk *w, int index, unsigned depth)
-{
-    const yaml_node_t *n = yaml_document_get_node(&w->doc, index);
-
-    if (depth > DEPTH_MAX || ++w->steps > STEPS_MAX)
-        return refuse_node(w, n, "too deep, or too large");
-    switch ((int)n->type) {
-    case YAML_MAPPING_NODE:
-        return convert_map(w, n, depth);
-    case YAML_SEQUENCE_NODE:
-        return convert_list(w, n, depth);
-    default:
-        return scalar_value(w, n);
-    }
-}
-
-static int load_tree(const char *text, size_t len, json_t **ret, struct err *err)
-{
-    struct walk w = { .err = err };
-    struct yamldoc_fault fault;
-    int r = yamldoc_load(text, len, &w.doc, &fault);
-
-    if (r < 0)
-        return r == -ENOMEM ? err_nomem(err)
-                            : err_set(err, r, "line %zu: %s", fault.line, fault.why);
-    *ret = yaml_document_get_root_node(&w.doc) ? convert_node(&w, 1, 0) : json_object();
-    yaml_document_delete(&w.doc);
-    return *ret ? 0 : -EINVAL;
-}
 
 int tgconfig_duration(const char *text, int64_t *ret_us)
 {
@@ -246,7 +146,7 @@ int tgconfig_parse(const char *text, size_t len, struct tgconfig *ret, struct er
     struct tgconfig c = { .defaults = json_object() };
     json_t *tree = NULL, *v;
     const char *key;
-    int r = c.defaults ? load_tree(text, len, &tree, err) : err_nomem(err);
+    int r = c.defaults ? yamljson_parse(text, len, &tree, err) : err_nomem(err);
 
     if (r == 0 && !json_is_object(tree))
         r = err_set(err, -EINVAL, "a mapping is expected");

@@ -20,7 +20,6 @@
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequantity.h"
 #include "kube/api/kubewatch.h"
-#include "kube/api/kubeyaml.h"
 
 static void test_json(void **state)
 {
@@ -262,23 +261,6 @@ static void test_base64(void **state)
     assert_int_equal(kubeconfig_base64("aGk=x", &out, &len), -EINVAL);
 }
 
-static void test_yaml_limits(void **state)
-{
-    char deep[200];
-    json_t *value = NULL;
-    struct err err = { .text = "" };
-
-    (void)state;
-    memset(deep, '[', sizeof(deep));
-    assert_int_equal(kubeyaml_parse(deep, sizeof(deep), &value, &err), -EINVAL);
-    memset(deep, '[', 60);
-    memset(deep + 60, ']', 60);
-    assert_int_equal(kubeyaml_parse(deep, 120, &value, &err), -EINVAL);
-    assert_int_equal(kubeyaml_parse("a: &x [1]\nb: *x", 15, &value, &err), 0);
-    assert_int_equal(json_array_size(json_object_get(value, "b")), 1);
-    json_decref(value);
-}
-
 /* What an exec plugin says, and a token file that changes. */
 static void test_credentials(void **state)
 {
@@ -388,7 +370,6 @@ int main(void)
         cmocka_unit_test(test_kubeconfig),
         cmocka_unit_test(test_kubeconfig_list),
         cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_yaml_limits),
         cmocka_unit_test(test_credentials),
         cmocka_unit_test(test_plugin_that_stays),
         cmocka_unit_test(test_token_file),

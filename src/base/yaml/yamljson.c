@@ -1,5 +1,5 @@
-/* kubeyaml.c - see kubeyaml.h */
-#include "kube/api/kubeyaml.h"
+/* yamljson.c - see yamljson.h */
+#include "base/yaml/yamljson.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,9 +7,6 @@
 
 #include "base/timefmt.h"
 #include "base/yaml/yamldoc.h"
-
-#define DEPTH_MAX 32u
-#define VALUES_MAX 100000u /* an alias is a few bytes that stand for many values */
 
 struct yaml_walk {
     yaml_document_t doc;
@@ -53,6 +50,23 @@ static json_t *convert_scalar(struct yaml_walk *w, const yaml_node_t *n)
 
 static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth);
 
+/* The text of a key that map has not yet; NULL: refused. */
+static const char *key_text(struct yaml_walk *w, const yaml_node_t *key, const json_t *map)
+{
+    const char *text = (const char *)key->data.scalar.value;
+    const char *why = NULL;
+
+    if (key->type != YAML_SCALAR_NODE)
+        why = "a key that is no text";
+    else if (strlen(text) != key->data.scalar.length)
+        why = "a key with a NUL byte";
+    else if (json_object_get(map, text))
+        why = "a key that stands twice";
+    if (why)
+        (void)refuse_value(w, key, why);
+    return why ? NULL : text;
+}
+
 static json_t *convert_mapping(struct yaml_walk *w, const yaml_node_t *n, unsigned depth)
 {
     json_t *map = json_object();
@@ -60,11 +74,10 @@ static json_t *convert_mapping(struct yaml_walk *w, const yaml_node_t *n, unsign
     for (yaml_node_pair_t *p = n->data.mapping.pairs.start; map && p < n->data.mapping.pairs.top;
          p++) {
         const yaml_node_t *key = yaml_document_get_node(&w->doc, p->key);
-        json_t *value = key->type == YAML_SCALAR_NODE
-                            ? convert_value(w, p->value, depth + 1)
-                            : refuse_value(w, key, "a key that is no text");
+        const char *text = key_text(w, key, map);
+        json_t *value = text ? convert_value(w, p->value, depth + 1) : NULL;
 
-        if (!value || json_object_set_new(map, (const char *)key->data.scalar.value, value) < 0) {
+        if (!value || json_object_set_new(map, text, value) < 0) {
             json_decref(map);
             return value ? refuse_value(w, key, "a key that is no UTF-8") : NULL;
         }
@@ -94,7 +107,7 @@ static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth)
 
     if (!n)
         return NULL;
-    if (depth > DEPTH_MAX || ++w->values > VALUES_MAX)
+    if (depth > YAMLJSON_DEPTH || ++w->values > YAMLJSON_VALUES)
         return refuse_value(w, n, "too deep, or too many values");
     switch (n->type) {
     case YAML_SCALAR_NODE:
@@ -108,7 +121,7 @@ static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth)
     }
 }
 
-int kubeyaml_parse(const char *text, size_t len, json_t **ret, struct err *err)
+int yamljson_parse(const char *text, size_t len, json_t **ret, struct err *err)
 {
     struct yaml_walk w = { .err = err };
     struct yamldoc_fault fault;
