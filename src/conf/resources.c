@@ -13,105 +13,40 @@
 
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "base/yaml/yamldoc.h"
+#include "base/yaml/yamlwalk.h"
 #include "conf/conf.h"
 #include "conf/layertree.h"
 
 struct reader {
-    yaml_document_t *doc;
     const struct conf *conf;
     struct resources *all;
     struct resources_fault *fault; /* may be NULL */
-    struct err *err;
-    size_t layers, members; /* so far, of all resources */
-};
-typedef int key_fn(struct reader *rd, void *to, const yaml_node_t *value);
-struct key {
-    const char *name;
-    key_fn *fn;
+    size_t layers, members;        /* so far, of all resources */
 };
 
-static int report_wrong(const struct reader *rd, const yaml_node_t *at, const char *what)
+static struct reader *reader_of(const struct yamlwalk *w)
 {
-    return err_set(rd->err, -EINVAL, "line %zu: %s", at->start_mark.line + 1, what);
+    return w->context;
 }
 
-static const char *scalar_text(const yaml_node_t *n)
+static int read_text(const struct yamlwalk *w, const yaml_node_t *v, char **ret)
 {
-    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
-}
-
-static yaml_node_t *node_at(const struct reader *rd, int index)
-{
-    return yaml_document_get_node(rd->doc, index);
-}
-
-/* Call the function of each key of a mapping.  No key stands twice. */
-static int walk_map(struct reader *rd, const yaml_node_t *map, const struct key *keys, size_t n,
-                    void *to)
-{
-    unsigned seen = 0;
-
-    if (map->type != YAML_MAPPING_NODE)
-        return report_wrong(rd, map, "a mapping (key: value) is expected here");
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
-         p++) {
-        const yaml_node_t *key = node_at(rd, p->key);
-        const char *name = scalar_text(key);
-        size_t i = 0;
-        int r;
-
-        while (name && i < n && strcmp(keys[i].name, name) != 0)
-            i++;
-        if (!name || i == n)
-            return err_set(rd->err, -EINVAL, "line %zu: unknown key \"%.64s\"",
-                           key->start_mark.line + 1, name ? name : "");
-        if (seen >> i & 1)
-            return err_set(rd->err, -EINVAL, "line %zu: the key %s stands twice",
-                           key->start_mark.line + 1, name);
-        seen |= 1u << i;
-        r = keys[i].fn(rd, to, node_at(rd, p->value));
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-typedef int item_fn(struct reader *rd, void *to, const yaml_node_t *item);
-
-static int walk_list(struct reader *rd, const yaml_node_t *list, size_t most, item_fn *fn, void *to)
-{
-    int r = 0;
-
-    if (list->type != YAML_SEQUENCE_NODE)
-        return report_wrong(rd, list, "a list is expected here");
-    if ((size_t)(list->data.sequence.items.top - list->data.sequence.items.start) > most)
-        return err_set(rd->err, -E2BIG, "line %zu: the list has more than %zu entries",
-                       list->start_mark.line + 1, most);
-    for (yaml_node_item_t *i = list->data.sequence.items.start;
-         r == 0 && i < list->data.sequence.items.top; i++)
-        r = fn(rd, to, node_at(rd, *i));
-    return r;
-}
-
-static int read_text(const struct reader *rd, const yaml_node_t *v, char **ret)
-{
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
 
     if (!s || !*s)
-        return report_wrong(rd, v, "a text is expected here");
+        return yamlwalk_wrong(w, v, "a text is expected here");
     *ret = strdup(s);
     return *ret ? 0 : -ENOMEM;
 }
 
 /* Names stand in requests, where these letters have a meaning. */
-static int read_name(const struct reader *rd, const yaml_node_t *v, const char *of, char **ret)
+static int read_name(const struct yamlwalk *w, const yaml_node_t *v, const char *of, char **ret)
 {
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
     size_t len = s ? strlen(s) : 0;
 
     if (!len || len > RESOURCES_MAX_NAME || strpbrk(s, ",;|:=@()[]\"'*\\ \t\r\n") || strchr(s, '/'))
-        return err_set(rd->err, -EINVAL,
+        return err_set(w->err, -EINVAL,
                        "line %zu: \"%.64s\" cannot be the name of a %s: use up to %u letters, "
                        "digits, '_', '-' and '.'",
                        v->start_mark.line + 1, s ? s : "", of, RESOURCES_MAX_NAME);
@@ -119,9 +54,9 @@ static int read_name(const struct reader *rd, const yaml_node_t *v, const char *
     return *ret ? 0 : -ENOMEM;
 }
 
-static int read_number(const struct reader *rd, const yaml_node_t *v, bool infinite, uint32_t *ret)
+static int read_number(const struct yamlwalk *w, const yaml_node_t *v, bool infinite, uint32_t *ret)
 {
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
     uint64_t n = 0;
     size_t i = 0;
 
@@ -132,7 +67,7 @@ static int read_number(const struct reader *rd, const yaml_node_t *v, bool infin
     for (; s && s[i] >= '0' && s[i] <= '9' && n < UINT32_MAX; i++)
         n = n * 10 + (uint64_t)(s[i] - '0');
     if (!i || s[i] || n >= UINT32_MAX)
-        return err_set(rd->err, -EINVAL, "line %zu: \"%.32s\" is not a number from 0 to %u%s",
+        return err_set(w->err, -EINVAL, "line %zu: \"%.32s\" is not a number from 0 to %u%s",
                        v->start_mark.line + 1, s ? s : "", UINT32_MAX - 1,
                        infinite ? ", nor -1 (infinite)" : "");
     *ret = (uint32_t)n;
@@ -148,56 +83,56 @@ struct pair {
     const char *of;
 };
 
-static int pair_name(struct reader *rd, void *to, const yaml_node_t *v)
+static int pair_name(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct pair *p = to;
 
-    return read_name(rd, v, p->of, &p->name);
+    return read_name(w, v, p->of, &p->name);
 }
 
-static int pair_value(struct reader *rd, void *to, const yaml_node_t *v)
+static int pair_value(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct pair *p = to;
 
     p->has_value = true;
-    return read_number(rd, v, false, &p->value);
+    return read_number(w, v, false, &p->value);
 }
 
-static int read_pair(struct reader *rd, const yaml_node_t *v, struct pair *p)
+static int read_pair(struct yamlwalk *w, const yaml_node_t *v, struct pair *p)
 {
-    static const struct key keys[] = { { "name", pair_name }, { "value", pair_value } };
-    int r = walk_map(rd, v, keys, ARRAY_SIZE(keys), p);
+    static const struct yamlwalk_key keys[] = { { "name", pair_name }, { "value", pair_value } };
+    int r = yamlwalk_map(w, v, keys, ARRAY_SIZE(keys), p);
 
     if (r == 0 && (!p->name || !p->has_value))
-        r = err_set(rd->err, -EINVAL, "line %zu: a %s needs a name and a value",
+        r = err_set(w->err, -EINVAL, "line %zu: a %s needs a name and a value",
                     v->start_mark.line + 1, p->of);
     return r;
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-static int add_nodes(struct reader *rd, void *to, const yaml_node_t *v)
+static int add_nodes(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource_layer *l = to;
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     struct err err = { .text = "" };
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
     int r = s && *s ? hostlist_parse_most(s, HOSTLIST_MAX_NODES, &hl, &err) : -EINVAL;
 
     if (r == -ENOMEM)
         return r;
     if (r < 0)
-        return err_set(rd->err, -EINVAL, "line %zu: nodes: %s", v->start_mark.line + 1,
+        return err_set(w->err, -EINVAL, "line %zu: nodes: %s", v->start_mark.line + 1,
                        err.text[0] ? err.text : "a list of node names is expected here");
-    rd->members += hostlist_count(hl);
-    if (rd->members > RESOURCES_MAX_MEMBERS)
-        return err_set(rd->err, -E2BIG, "line %zu: the layers name more than %u nodes",
+    reader_of(w)->members += hostlist_count(hl);
+    if (reader_of(w)->members > RESOURCES_MAX_MEMBERS)
+        return err_set(w->err, -E2BIG, "line %zu: the layers name more than %u nodes",
                        v->start_mark.line + 1, RESOURCES_MAX_MEMBERS);
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const char *name = hostlist_nth(hl, i);
 
-        if (!conf_find_node(rd->conf, name))
-            return err_set(rd->err, -EINVAL, "line %zu: no NodeName line of slurm.conf names %.64s",
+        if (!conf_find_node(reader_of(w)->conf, name))
+            return err_set(w->err, -EINVAL, "line %zu: no NodeName line of slurm.conf names %.64s",
                            v->start_mark.line + 1, name);
         r = hostlist_push(l->names, name);
         if (r < 0)
@@ -206,36 +141,36 @@ static int add_nodes(struct reader *rd, void *to, const yaml_node_t *v)
     return 0;
 }
 
-static int layer_nodes(struct reader *rd, void *to, const yaml_node_t *v)
+static int layer_nodes(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource_layer *l = to;
     int r = l->names ? 0 : hostlist_new(&l->names);
 
     if (r < 0)
         return r;
-    r = v->type == YAML_SCALAR_NODE ? add_nodes(rd, l, v)
-                                    : walk_list(rd, v, HOSTLIST_MAX_NODES, add_nodes, l);
+    r = v->type == YAML_SCALAR_NODE ? add_nodes(w, l, v)
+                                    : yamlwalk_list(w, v, HOSTLIST_MAX_NODES, add_nodes, l);
     if (r < 0)
         return r;
     hostlist_uniq(l->names);
     if (!hostlist_count(l->names))
-        return report_wrong(rd, v, "a layer needs at least one node");
+        return yamlwalk_wrong(w, v, "a layer needs at least one node");
     return hostlist_fold(l->names, &l->nodes);
 }
 
-static int layer_count(struct reader *rd, void *to, const yaml_node_t *v)
+static int layer_count(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource_layer *l = to;
 
     l->total = 0; /* it is given */
-    return read_number(rd, v, true, &l->count);
+    return read_number(w, v, true, &l->count);
 }
 
-static int add_base(struct reader *rd, void *to, const yaml_node_t *v)
+static int add_base(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource_layer *l = to;
     struct pair p = { .of = "base value" };
-    int r = read_pair(rd, v, &p);
+    int r = read_pair(w, v, &p);
 
     free(p.name);
     if (r == 0)
@@ -243,22 +178,22 @@ static int add_base(struct reader *rd, void *to, const yaml_node_t *v)
     return r;
 }
 
-static int layer_base(struct reader *rd, void *to, const yaml_node_t *v)
+static int layer_base(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return walk_list(rd, v, RESOURCES_MAX_VALUES, add_base, to);
+    return yamlwalk_list(w, v, RESOURCES_MAX_VALUES, add_base, to);
 }
 
-static int add_layer(struct reader *rd, void *to, const yaml_node_t *v)
+static int add_layer(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    static const struct key keys[] = { { "base", layer_base },
-                                       { "count", layer_count },
-                                       { "nodes", layer_nodes } };
+    static const struct yamlwalk_key keys[] = { { "base", layer_base },
+                                                { "count", layer_count },
+                                                { "nodes", layer_nodes } };
     struct resource *res = to;
     struct resource_layer *l, *grown;
     int r;
 
-    if (++rd->layers > RESOURCES_MAX_LAYERS)
-        return err_set(rd->err, -E2BIG, "line %zu: more than %u layers", v->start_mark.line + 1,
+    if (++reader_of(w)->layers > RESOURCES_MAX_LAYERS)
+        return err_set(w->err, -E2BIG, "line %zu: more than %u layers", v->start_mark.line + 1,
                        RESOURCES_MAX_LAYERS);
     grown = realloc(res->layers, (res->nlayers + 1) * sizeof(*grown));
     if (!grown)
@@ -268,62 +203,62 @@ static int add_layer(struct reader *rd, void *to, const yaml_node_t *v)
     *l = (struct resource_layer){ .line = (unsigned)v->start_mark.line + 1,
                                   .total = RESOURCES_INFINITE,
                                   .parent = RESOURCES_NO_LAYER };
-    r = walk_map(rd, v, keys, ARRAY_SIZE(keys), l);
+    r = yamlwalk_map(w, v, keys, ARRAY_SIZE(keys), l);
     if (r == 0 && !l->nodes)
-        r = report_wrong(rd, v, "a layer needs nodes: a list such as [\"n[01-12]\"]");
+        r = yamlwalk_wrong(w, v, "a layer needs nodes: a list such as [\"n[01-12]\"]");
     if (r == 0 && l->total == RESOURCES_INFINITE)
-        r = report_wrong(rd, v, "a layer needs a count");
+        r = yamlwalk_wrong(w, v, "a layer needs a count");
     return r;
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-static int res_name(struct reader *rd, void *to, const yaml_node_t *v)
+static int res_name(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return read_name(rd, v, "resource", &((struct resource *)to)->name);
+    return read_name(w, v, "resource", &((struct resource *)to)->name);
 }
 
-static int res_mode(struct reader *rd, void *to, const yaml_node_t *v)
+static int res_mode(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource *res = to;
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
 
     if (s && strncmp(s, "MODE_", 5) == 0 && s[5] >= '1' && s[5] <= '3' && !s[6]) {
         res->mode = (unsigned)(s[5] - '0');
         return 0;
     }
-    if (rd->fault && s) {
-        (void)snprintf(rd->fault->source, sizeof(rd->fault->source), "#/mode[%zu]/",
-                       (size_t)(res - rd->all->list));
-        (void)snprintf(rd->fault->word, sizeof(rd->fault->word), "%.60s", s);
+    if (reader_of(w)->fault && s) {
+        (void)snprintf(reader_of(w)->fault->source, sizeof(reader_of(w)->fault->source),
+                       "#/mode[%zu]/", (size_t)(res - reader_of(w)->all->list));
+        (void)snprintf(reader_of(w)->fault->word, sizeof(reader_of(w)->fault->word), "%.60s", s);
     }
-    return err_set(rd->err, -EINVAL, "line %zu: mode %.32s is none of MODE_1, MODE_2, MODE_3",
+    return err_set(w->err, -EINVAL, "line %zu: mode %.32s is none of MODE_1, MODE_2, MODE_3",
                    v->start_mark.line + 1, s ? s : "(no text)");
 }
 
-static int res_layers(struct reader *rd, void *to, const yaml_node_t *v)
+static int res_layers(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return walk_list(rd, v, RESOURCES_MAX_LAYERS, add_layer, to);
+    return yamlwalk_list(w, v, RESOURCES_MAX_LAYERS, add_layer, to);
 }
 
-static int res_topology(struct reader *rd, void *to, const yaml_node_t *v)
+static int res_topology(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return read_text(rd, v, &((struct resource *)to)->topology);
+    return read_text(w, v, &((struct resource *)to)->topology);
 }
 
-static int add_variable(struct reader *rd, void *to, const yaml_node_t *v)
+static int add_variable(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     struct resource *res = to;
     struct pair p = { .of = "variable" };
-    int r = read_pair(rd, v, &p);
+    int r = read_pair(w, v, &p);
     uint32_t known;
     struct resource_value *grown = NULL;
 
     if (r == 0 && resource_variable(res, p.name, strlen(p.name), &known))
-        r = err_set(rd->err, -EINVAL, "line %zu: the variable %s stands twice",
+        r = err_set(w->err, -EINVAL, "line %zu: the variable %s stands twice",
                     v->start_mark.line + 1, p.name);
     if (r == 0 && p.name[0] >= '0' && p.name[0] <= '9')
-        r = err_set(rd->err, -EINVAL, "line %zu: the variable %s begins like a number",
+        r = err_set(w->err, -EINVAL, "line %zu: the variable %s begins like a number",
                     v->start_mark.line + 1, p.name);
     if (r == 0) {
         grown = realloc(res->variables, (res->nvariables + 1) * sizeof(*grown));
@@ -338,9 +273,9 @@ static int add_variable(struct reader *rd, void *to, const yaml_node_t *v)
     return 0;
 }
 
-static int res_variables(struct reader *rd, void *to, const yaml_node_t *v)
+static int res_variables(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return walk_list(rd, v, RESOURCES_MAX_VALUES, add_variable, to);
+    return yamlwalk_list(w, v, RESOURCES_MAX_VALUES, add_variable, to);
 }
 
 /* Is there a licence of this name in slurm.conf? */
@@ -359,58 +294,58 @@ static bool is_license(const struct conf *c, const char *name)
 }
 
 /* What one resource has to have. */
-static int check_resource(struct reader *rd, const struct resource *res, const yaml_node_t *v)
+static int check_resource(struct yamlwalk *w, const struct resource *res, const yaml_node_t *v)
 {
     if (!res->name || !res->mode || !res->nlayers)
-        return err_set(rd->err, -EINVAL, "line %zu: a resource needs %s", v->start_mark.line + 1,
+        return err_set(w->err, -EINVAL, "line %zu: a resource needs %s", v->start_mark.line + 1,
                        !res->name   ? "a name (resource: NAME)"
                        : !res->mode ? "a mode (MODE_1, MODE_2 or MODE_3)"
                                     : "layers");
-    for (const struct resource *other = rd->all->list; other < res; other++)
+    for (const struct resource *other = reader_of(w)->all->list; other < res; other++)
         if (strcmp(other->name, res->name) == 0)
-            return err_set(rd->err, -EINVAL,
+            return err_set(w->err, -EINVAL,
                            "line %u: the resource %s is described in line %u already; list all of "
                            "its layers there",
                            res->line, res->name, other->line);
-    if (is_license(rd->conf, res->name))
-        return err_set(rd->err, -EINVAL,
+    if (is_license(reader_of(w)->conf, res->name))
+        return err_set(w->err, -EINVAL,
                        "line %u: %s is a licence of slurm.conf (Licenses=); a resource needs "
                        "another name",
                        res->line, res->name);
     if (res->topology && res->mode != 3)
-        return err_set(rd->err, -EINVAL,
+        return err_set(w->err, -EINVAL,
                        "line %u: topology is for resources of MODE_3; %s has MODE_%u", res->line,
                        res->name, res->mode);
     return 0;
 }
 
-static int add_resource(struct reader *rd, void *to, const yaml_node_t *v)
+static int add_resource(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    static const struct key keys[] = {
+    static const struct yamlwalk_key keys[] = {
         { "layers", res_layers },     { "mode", res_mode },           { "resource", res_name },
         { "topology", res_topology }, { "variables", res_variables },
     };
     struct resources *all = to;
-    struct resource *res = &all->list[all->n++]; /* walk_list() counted them */
+    struct resource *res = &all->list[all->n++]; /* yamlwalk_list() counted them */
     int r;
 
     *res = (struct resource){ .line = (unsigned)v->start_mark.line + 1 };
-    r = walk_map(rd, v, keys, ARRAY_SIZE(keys), res);
+    r = yamlwalk_map(w, v, keys, ARRAY_SIZE(keys), res);
     if (r == 0)
-        r = check_resource(rd, res, v);
+        r = check_resource(w, res, v);
     if (r == 0)
-        r = layertree_settle(res, rd->err);
+        r = layertree_settle(res, w->err);
     return r;
 }
 
-static int read_root(struct reader *rd, const yaml_node_t *root)
+static int read_root(struct yamlwalk *w, const yaml_node_t *root)
 {
-    rd->all->list = calloc(RESOURCES_MAX, sizeof(*rd->all->list));
-    if (!rd->all->list)
+    reader_of(w)->all->list = calloc(RESOURCES_MAX, sizeof(*reader_of(w)->all->list));
+    if (!reader_of(w)->all->list)
         return -ENOMEM;
-    if (root->type == YAML_SCALAR_NODE && !*scalar_text(root))
+    if (yamlwalk_text(root) && !*yamlwalk_text(root))
         return 0; /* nothing but comments */
-    return walk_list(rd, root, RESOURCES_MAX, add_resource, rd->all);
+    return yamlwalk_list(w, root, RESOURCES_MAX, add_resource, reader_of(w)->all);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -428,7 +363,8 @@ int resources_parse(const char *text, size_t len, const struct conf *c, struct r
                     struct resources_fault *fault, struct err *err)
 {
     _cleanup_(resources_free) struct resources *all = calloc(1, sizeof(*all));
-    struct reader rd = { .conf = c, .all = all, .fault = fault, .err = err };
+    struct reader rd = { .conf = c, .all = all, .fault = fault };
+    struct yamlwalk w = { .err = err, .context = &rd };
     const yaml_node_t *root;
     yaml_document_t doc;
     int r;
@@ -442,9 +378,9 @@ int resources_parse(const char *text, size_t len, const struct conf *c, struct r
                        RESOURCES_MAX_BYTES);
     r = load_document(text, len, &doc, err);
     if (r == 0) {
-        rd.doc = &doc;
+        w.doc = &doc;
         root = yaml_document_get_root_node(&doc);
-        r = root ? read_root(&rd, root) : 0; /* an empty file is a file without resources */
+        r = root ? read_root(&w, root) : 0; /* an empty file is a file without resources */
         yaml_document_delete(&doc);
     }
     if (r == -ENOMEM)

@@ -196,6 +196,20 @@ static void put_group(const Pst__AssocMgrRecord *r, const Pst__Limits *l, const 
     (void)printf("\n");
 }
 
+/* The limits of one job, which associations and QOS share. */
+static void put_per_job(const Pst__AssocMgrRecord *r, const Pst__Limits *l)
+{
+    put_plain("MaxWallPJ", l->has_max_wall_min, l->max_wall_min);
+    (void)printf("\n    ");
+    LIST("MaxTRESPJ", max_tres_per_job);
+    (void)printf("\n    ");
+    LIST("MaxTRESPN", max_tres_per_node);
+    (void)printf("\n    ");
+    LIST("MaxTRESMinsPJ", max_tres_mins_per_job);
+    (void)printf("\n    ");
+    put_plain("MinPrioThresh", l->has_min_prio_threshold, l->min_prio_threshold);
+}
+
 static void put_user_number(const char *name, bool user, bool has, int64_t limit, uint64_t used)
 {
     if (user && has && limit >= 0)
@@ -233,15 +247,7 @@ static void put_assoc(const Pst__AssocMgrRecord *r)
     put_user_number("MaxSubmitJobs", user, l->has_max_submit_jobs, l->max_submit_jobs,
                     r->own_submitted);
     (void)printf(" ");
-    put_plain("MaxWallPJ", l->has_max_wall_min, l->max_wall_min);
-    (void)printf("\n    ");
-    LIST("MaxTRESPJ", max_tres_per_job);
-    (void)printf("\n    ");
-    LIST("MaxTRESPN", max_tres_per_node);
-    (void)printf("\n    ");
-    LIST("MaxTRESMinsPJ", max_tres_mins_per_job);
-    (void)printf("\n    ");
-    put_plain("MinPrioThresh", l->has_min_prio_threshold, l->min_prio_threshold);
+    put_per_job(r, l);
     (void)printf("\n    Comment=%s\n", a->comment && *a->comment ? a->comment : "(null)");
 }
 
@@ -308,15 +314,7 @@ static void put_qos(const Pst__AssocMgrRecord *r)
     (void)printf("QOS=%s(%u)\n    UsageRaw=%f\n", q->name, q->qos_id, r->usage_raw);
     put_group(r, l, " ");
     (void)printf("    ");
-    put_plain("MaxWallPJ", l->has_max_wall_min, l->max_wall_min);
-    (void)printf("\n    ");
-    LIST("MaxTRESPJ", max_tres_per_job);
-    (void)printf("\n    ");
-    LIST("MaxTRESPN", max_tres_per_node);
-    (void)printf("\n    ");
-    LIST("MaxTRESMinsPJ", max_tres_mins_per_job);
-    (void)printf("\n    ");
-    put_plain("MinPrioThresh", l->has_min_prio_threshold, l->min_prio_threshold);
+    put_per_job(r, l);
     (void)printf(" \n    ");
     LIST("MinTRESPJ", min_tres_per_job);
     (void)printf("\n    PreemptMode=%s\n    Priority=%u\n", modes[mode], q->priority);

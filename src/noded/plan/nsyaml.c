@@ -15,101 +15,59 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
-#include "base/yaml/yamldoc.h"
+#include "base/yaml/yamlwalk.h"
 
 #define DIRS_MAX 64u
 
 struct reader {
-    yaml_document_t *doc;
     const char *node;
-    struct err *err;
     Pst__Namespace *ns;
     bool none; /* base_path: none */
 };
-typedef int key_fn(struct reader *rd, void *to, const yaml_node_t *value);
-struct key {
-    const char *name;
-    key_fn *fn;
-};
 
-static int report_wrong(const struct reader *rd, const yaml_node_t *at, const char *what)
+static struct reader *reader_of(const struct yamlwalk *w)
 {
-    return err_set(rd->err, -EINVAL, "line %zu: %s", at->start_mark.line + 1, what);
+    return w->context;
 }
 
-static const char *scalar_text(const yaml_node_t *n)
+static int read_text(const struct yamlwalk *w, const yaml_node_t *v, char **field)
 {
-    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+    return yamlwalk_text(v) ? pb_set_str(field, yamlwalk_text(v))
+                            : yamlwalk_wrong(w, v, "a text is expected here");
 }
 
-static yaml_node_t *node_at(const struct reader *rd, int index)
-{
-    return yaml_document_get_node(rd->doc, index);
-}
-
-/* Call the function of each key of a mapping. */
-static int walk_map(struct reader *rd, const yaml_node_t *map, const struct key *keys, size_t n,
-                    void *to)
-{
-    if (map->type != YAML_MAPPING_NODE)
-        return report_wrong(rd, map, "a mapping is expected here");
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
-         p++) {
-        const yaml_node_t *key = node_at(rd, p->key);
-        const char *name = scalar_text(key);
-        size_t i = 0;
-        int r;
-
-        while (name && i < n && strcmp(keys[i].name, name) != 0)
-            i++;
-        if (!name || i == n)
-            return err_set(rd->err, -EINVAL, "line %zu: unknown key %.64s",
-                           key->start_mark.line + 1, name ? name : "");
-        r = keys[i].fn(rd, to, node_at(rd, p->value));
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int read_text(const struct reader *rd, const yaml_node_t *v, char **field)
-{
-    return scalar_text(v) ? pb_set_str(field, scalar_text(v))
-                          : report_wrong(rd, v, "a text is expected here");
-}
-
-static int read_truth(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
+static int read_truth(const struct yamlwalk *w, const yaml_node_t *v, protobuf_c_boolean *has,
                       protobuf_c_boolean *field)
 {
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
     bool yes = s && (strcasecmp(s, "true") == 0 || strcasecmp(s, "yes") == 0);
 
     if (!s || (!yes && strcasecmp(s, "false") != 0 && strcasecmp(s, "no") != 0))
-        return report_wrong(rd, v, "true or false is expected here");
+        return yamlwalk_wrong(w, v, "true or false is expected here");
     *has = true;
     *field = yes;
     return 0;
 }
 
-static int read_seconds(const struct reader *rd, const yaml_node_t *v, protobuf_c_boolean *has,
+static int read_seconds(const struct yamlwalk *w, const yaml_node_t *v, protobuf_c_boolean *has,
                         uint32_t *field)
 {
-    const char *s = scalar_text(v);
+    const char *s = yamlwalk_text(v);
     char *end = NULL;
     unsigned long n = s && *s >= '0' && *s <= '9' ? strtoul(s, &end, 10) : 0;
 
     if (!end || *end || n > 65533)
-        return report_wrong(rd, v, "a number of seconds is expected here");
+        return yamlwalk_wrong(w, v, "a number of seconds is expected here");
     *has = true;
     *field = (uint32_t)n;
     return 0;
 }
 
-static int read_path(const struct reader *rd, const yaml_node_t *v, char **field)
+static int read_path(const struct yamlwalk *w, const yaml_node_t *v, char **field)
 {
-    if (!scalar_text(v) || scalar_text(v)[0] != '/')
-        return report_wrong(rd, v, "an absolute path is expected here");
-    return read_text(rd, v, field);
+    if (!yamlwalk_text(v) || yamlwalk_text(v)[0] != '/')
+        return yamlwalk_wrong(w, v, "an absolute path is expected here");
+    return read_text(w, v, field);
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
@@ -124,16 +82,16 @@ static const struct {
 };
 
 /* Words are flags of mount(2); what is none is data for a memory file system. */
-static int dir_options(struct reader *rd, void *to, const yaml_node_t *v)
+static int dir_options(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     Pst__NamespaceDir *d = to;
     _cleanup_val_(strbuf_done) struct strbuf data = STRBUF_INIT;
 
-    if (!scalar_text(v))
-        return report_wrong(rd, v, "a text is expected here");
+    if (!yamlwalk_text(v))
+        return yamlwalk_wrong(w, v, "a text is expected here");
     d->has_flags = true;
     d->flags = 0;
-    for (const char *p = scalar_text(v); *p;) {
+    for (const char *p = yamlwalk_text(v); *p;) {
         size_t len = strcspn(p, ","), i = 0;
 
         while (i < ARRAY_SIZE(mount_words) &&
@@ -148,42 +106,43 @@ static int dir_options(struct reader *rd, void *to, const yaml_node_t *v)
     return data.failed ? -ENOMEM : pb_set_str(&d->data, data.len ? strbuf_str(&data) : NULL);
 }
 
-static int dir_path(struct reader *rd, void *to, const yaml_node_t *v)
+static int dir_path(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return read_path(rd, v, &((Pst__NamespaceDir *)to)->path);
+    return read_path(w, v, &((Pst__NamespaceDir *)to)->path);
 }
 
-static int dir_base(struct reader *rd, void *to, const yaml_node_t *v)
+static int dir_base(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    return read_path(rd, v, &((Pst__NamespaceDir *)to)->base_path);
+    return read_path(w, v, &((Pst__NamespaceDir *)to)->base_path);
 }
 
-static int dir_tmpfs(struct reader *rd, void *to, const yaml_node_t *v)
+static int dir_tmpfs(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     Pst__NamespaceDir *d = to;
 
-    return read_truth(rd, v, &d->has_tmpfs, &d->tmpfs);
+    return read_truth(w, v, &d->has_tmpfs, &d->tmpfs);
 }
 
-static int one_dir(struct reader *rd, const yaml_node_t *v)
+static int one_dir(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    static const struct key keys[] = { { "path", dir_path },
-                                       { "base_path", dir_base },
-                                       { "options", dir_options },
-                                       { "tmpfs", dir_tmpfs } };
+    static const struct yamlwalk_key keys[] = { { "path", dir_path },
+                                                { "base_path", dir_base },
+                                                { "options", dir_options },
+                                                { "tmpfs", dir_tmpfs } };
+    Pst__Namespace *ns = to;
     Pst__NamespaceDir *d = malloc(sizeof(*d)), **grown;
     int r;
 
-    grown = d ? realloc(rd->ns->confs, (rd->ns->n_confs + 1) * sizeof(*grown)) : NULL;
+    grown = d ? realloc(ns->confs, (ns->n_confs + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
         free(d);
         return -ENOMEM;
     }
     pst__namespace_dir__init(d);
-    rd->ns->confs = grown;
-    grown[rd->ns->n_confs++] = d;
-    r = walk_map(rd, v, keys, ARRAY_SIZE(keys), d);
-    return r == 0 && !d->path ? report_wrong(rd, v, "an entry of dir_confs needs a path") : r;
+    ns->confs = grown;
+    grown[ns->n_confs++] = d;
+    r = yamlwalk_map(w, v, keys, ARRAY_SIZE(keys), d);
+    return r == 0 && !d->path ? yamlwalk_wrong(w, v, "an entry of dir_confs needs a path") : r;
 }
 
 static void drop_confs(Pst__Namespace *ns)
@@ -193,33 +152,22 @@ static void drop_confs(Pst__Namespace *ns)
     ns->n_confs = 0;
 }
 
-static int opt_dir_confs(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_dir_confs(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    int r = 0;
-
-    (void)to;
-    if (v->type != YAML_SEQUENCE_NODE)
-        return report_wrong(rd, v, "a list is expected here");
-    if (v->data.sequence.items.top - v->data.sequence.items.start > (long)DIRS_MAX)
-        return report_wrong(rd, v, "too many folders");
-    drop_confs(rd->ns);
-    for (yaml_node_item_t *i = v->data.sequence.items.start;
-         r == 0 && i < v->data.sequence.items.top; i++)
-        r = one_dir(rd, node_at(rd, *i));
-    return r;
+    drop_confs(to);
+    return yamlwalk_list(w, v, DIRS_MAX, one_dir, to);
 }
 
-static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_dirs(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    Pst__Namespace *ns = rd->ns;
+    Pst__Namespace *ns = to;
 
-    (void)to;
-    if (!scalar_text(v))
-        return report_wrong(rd, v, "a text is expected here");
+    if (!yamlwalk_text(v))
+        return yamlwalk_wrong(w, v, "a text is expected here");
     for (size_t i = 0; i < ns->n_dirs; i++)
         free(ns->dirs[i]);
     ns->n_dirs = 0;
-    for (const char *p = scalar_text(v); *p;) {
+    for (const char *p = yamlwalk_text(v); *p;) {
         size_t len = strcspn(p, ",");
         char **grown = realloc(ns->dirs, (ns->n_dirs + 1) * sizeof(*grown));
 
@@ -228,7 +176,7 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
         if (!grown)
             return -ENOMEM;
         if (*p != '/' || len < 2 || ns->n_dirs == DIRS_MAX)
-            return report_wrong(rd, v, "dirs wants absolute paths of folders");
+            return yamlwalk_wrong(w, v, "dirs wants absolute paths of folders");
         grown[ns->n_dirs] = strndup(p, len);
         if (!grown[ns->n_dirs])
             return -ENOMEM;
@@ -240,85 +188,95 @@ static int opt_dirs(struct reader *rd, void *to, const yaml_node_t *v)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int opt_base_path(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_base_path(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    rd->none = scalar_text(v) && strcasecmp(scalar_text(v), "none") == 0;
-    return rd->none ? 0 : read_path(rd, v, &rd->ns->base_path);
+    Pst__Namespace *ns = to;
+
+    reader_of(w)->none = yamlwalk_text(v) && strcasecmp(yamlwalk_text(v), "none") == 0;
+    return reader_of(w)->none ? 0 : read_path(w, v, &ns->base_path);
 }
 
-static int opt_auto(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_auto(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_truth(rd, v, &rd->ns->has_auto_base_path, &rd->ns->auto_base_path);
+    Pst__Namespace *ns = to;
+
+    return read_truth(w, v, &ns->has_auto_base_path, &ns->auto_base_path);
 }
 
-static int opt_shared(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_shared(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_truth(rd, v, &rd->ns->has_shared, &rd->ns->shared);
+    Pst__Namespace *ns = to;
+
+    return read_truth(w, v, &ns->has_shared, &ns->shared);
 }
 
-static int opt_init(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_init(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_path(rd, v, &rd->ns->init_script);
+    Pst__Namespace *ns = to;
+
+    return read_path(w, v, &ns->init_script);
 }
 
-static int opt_clone(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_clone(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_path(rd, v, &rd->ns->clone_script);
+    Pst__Namespace *ns = to;
+
+    return read_path(w, v, &ns->clone_script);
 }
 
-static int opt_clone_wait(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_clone_wait(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_seconds(rd, v, &rd->ns->has_clone_script_wait_s, &rd->ns->clone_script_wait_s);
+    Pst__Namespace *ns = to;
+
+    return read_seconds(w, v, &ns->has_clone_script_wait_s, &ns->clone_script_wait_s);
 }
 
-static int opt_epilog(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_epilog(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_path(rd, v, &rd->ns->clone_epilog);
+    Pst__Namespace *ns = to;
+
+    return read_path(w, v, &ns->clone_epilog);
 }
 
-static int opt_epilog_wait(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_epilog_wait(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_seconds(rd, v, &rd->ns->has_clone_epilog_wait_s, &rd->ns->clone_epilog_wait_s);
+    Pst__Namespace *ns = to;
+
+    return read_seconds(w, v, &ns->has_clone_epilog_wait_s, &ns->clone_epilog_wait_s);
 }
 
-static int opt_flags(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_flags(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
+    Pst__Namespace *ns = to;
+
     if (v->type != YAML_SEQUENCE_NODE)
-        return report_wrong(rd, v, "a list is expected here");
-    rd->ns->has_clone_flags = true;
-    rd->ns->clone_flags = 0;
+        return yamlwalk_wrong(w, v, "a list is expected here");
+    ns->has_clone_flags = true;
+    ns->clone_flags = 0;
     for (yaml_node_item_t *i = v->data.sequence.items.start; i < v->data.sequence.items.top; i++) {
-        const yaml_node_t *n = node_at(rd, *i);
-        const char *word = scalar_text(n);
+        const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
+        const char *word = yamlwalk_text(n);
 
         if (!word || (strcmp(word, "CLONE_NEWNS") != 0 && strcmp(word, "CLONE_NEWPID") != 0 &&
                       strcmp(word, "CLONE_NEWUSER") != 0))
-            return report_wrong(rd, n,
-                                "clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER");
+            return yamlwalk_wrong(
+                w, n, "clone_ns_flags knows CLONE_NEWNS, CLONE_NEWPID and CLONE_NEWUSER");
         if (strcmp(word, "CLONE_NEWNS") != 0)
-            rd->ns->clone_flags |= strcmp(word, "CLONE_NEWPID") == 0 ? CLONE_NEWPID : CLONE_NEWUSER;
+            ns->clone_flags |= strcmp(word, "CLONE_NEWPID") == 0 ? CLONE_NEWPID : CLONE_NEWUSER;
     }
     return 0;
 }
 
-static int opt_user_script(struct reader *rd, void *to, const yaml_node_t *v)
+static int opt_user_script(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)to;
-    return read_path(rd, v, &rd->ns->user_ns_script);
+    Pst__Namespace *ns = to;
+
+    return read_path(w, v, &ns->user_ns_script);
 }
 
-static int read_options(struct reader *rd, void *to, const yaml_node_t *v)
+static int read_options(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    static const struct key keys[] = {
+    static const struct yamlwalk_key keys[] = {
         { "auto_base_path", opt_auto },
         { "base_path", opt_base_path },
         { "clone_ns_epilog", opt_epilog },
@@ -333,7 +291,7 @@ static int read_options(struct reader *rd, void *to, const yaml_node_t *v)
         { "user_ns_script", opt_user_script },
     };
 
-    return walk_map(rd, v, keys, ARRAY_SIZE(keys), to);
+    return yamlwalk_map(w, v, keys, ARRAY_SIZE(keys), to);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -343,83 +301,84 @@ struct entry { /* of node_confs */
     bool ours;
 };
 
-static int one_list(struct reader *rd, struct entry *e, const yaml_node_t *n)
+static int one_list(struct yamlwalk *w, struct entry *e, const yaml_node_t *n)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     struct err err = { .text = "" };
 
-    if (!scalar_text(n) || hostlist_parse(scalar_text(n), &hl, &err) < 0)
-        return report_wrong(rd, n, scalar_text(n) ? err.text : "a host list is expected here");
-    e->ours = e->ours || hostlist_find(hl, rd->node) >= 0;
+    if (!yamlwalk_text(n) || hostlist_parse(yamlwalk_text(n), &hl, &err) < 0)
+        return yamlwalk_wrong(w, n, yamlwalk_text(n) ? err.text : "a host list is expected here");
+    e->ours = e->ours || hostlist_find(hl, reader_of(w)->node) >= 0;
     return 0;
 }
 
-static int entry_nodes(struct reader *rd, void *to, const yaml_node_t *v)
+static int entry_nodes(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     int r = 0;
 
     if (v->type != YAML_SEQUENCE_NODE)
-        return one_list(rd, to, v);
+        return one_list(w, to, v);
     for (yaml_node_item_t *i = v->data.sequence.items.start;
          r == 0 && i < v->data.sequence.items.top; i++)
-        r = one_list(rd, to, node_at(rd, *i));
+        r = one_list(w, to, yaml_document_get_node(w->doc, *i));
     return r;
 }
 
-static int entry_options(struct reader *rd, void *to, const yaml_node_t *v)
+static int entry_options(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)rd;
+    (void)w;
     ((struct entry *)to)->options = v;
     return 0;
 }
 
-static int top_nodes(struct reader *rd, void *to, const yaml_node_t *v)
+static int top_nodes(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    static const struct key keys[] = { { "nodes", entry_nodes }, { "options", entry_options } };
+    static const struct yamlwalk_key keys[] = { { "nodes", entry_nodes },
+                                                { "options", entry_options } };
     int r = 0;
 
     (void)to;
     if (v->type != YAML_SEQUENCE_NODE)
-        return report_wrong(rd, v, "a list is expected here");
+        return yamlwalk_wrong(w, v, "a list is expected here");
     for (yaml_node_item_t *i = v->data.sequence.items.start;
          r == 0 && i < v->data.sequence.items.top; i++) {
         struct entry e = { 0 };
 
-        r = walk_map(rd, node_at(rd, *i), keys, ARRAY_SIZE(keys), &e);
+        r = yamlwalk_map(w, yaml_document_get_node(w->doc, *i), keys, ARRAY_SIZE(keys), &e);
         if (r == 0 && e.ours && e.options)
-            r = read_options(rd, NULL, e.options);
+            r = read_options(w, reader_of(w)->ns, e.options);
     }
     return r;
 }
 
-static int ignore_value(struct reader *rd, void *to, const yaml_node_t *v)
+static int ignore_value(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
-    (void)rd;
+    (void)w;
     (void)to;
     (void)v;
     return 0;
 }
 
-static int bpf_token(struct reader *rd, void *to, const yaml_node_t *v)
+static int bpf_token(struct yamlwalk *w, void *to, const yaml_node_t *v)
 {
     protobuf_c_boolean has, value; /* no token is needed: devices are denied from outside */
 
     (void)to;
-    return read_truth(rd, v, &has, &value);
+    return read_truth(w, v, &has, &value);
 }
 
 /* `defaults` holds before `node_confs`, wherever it stands. */
-static int read_tree(struct reader *rd, const yaml_node_t *root)
+static int read_tree(struct yamlwalk *w, const yaml_node_t *root)
 {
-    static const struct key first[] = { { "defaults", read_options },
-                                        { "disable_bpf_token", bpf_token },
-                                        { "node_confs", ignore_value } };
-    static const struct key second[] = { { "defaults", ignore_value },
-                                         { "disable_bpf_token", ignore_value },
-                                         { "node_confs", top_nodes } };
-    int r = walk_map(rd, root, first, ARRAY_SIZE(first), NULL);
+    static const struct yamlwalk_key first[] = { { "defaults", read_options },
+                                                 { "disable_bpf_token", bpf_token },
+                                                 { "node_confs", ignore_value } };
+    static const struct yamlwalk_key second[] = { { "defaults", ignore_value },
+                                                  { "disable_bpf_token", ignore_value },
+                                                  { "node_confs", top_nodes } };
+    int r = yamlwalk_map(w, root, first, ARRAY_SIZE(first), reader_of(w)->ns);
 
-    return r == 0 ? walk_map(rd, root, second, ARRAY_SIZE(second), NULL) : r;
+    return r == 0 ? yamlwalk_map(w, root, second, ARRAY_SIZE(second), NULL) : r;
 }
 
 static bool covers_dir(const Pst__Namespace *ns, const char *dir)
@@ -433,13 +392,13 @@ static bool covers_dir(const Pst__Namespace *ns, const char *dir)
     return false;
 }
 
-static int check_complete(struct reader *rd)
+static int check_complete(struct yamlwalk *w)
 {
-    Pst__Namespace *ns = rd->ns;
+    Pst__Namespace *ns = reader_of(w)->ns;
     int r = 0;
 
     if (!ns->base_path)
-        return err_set(rd->err, -EINVAL, "there is no base_path for node %s", rd->node);
+        return err_set(w->err, -EINVAL, "there is no base_path for node %s", reader_of(w)->node);
     if (ns->n_confs) { /* they win over dirs */
         for (size_t i = 0; i < ns->n_dirs; i++)
             free(ns->dirs[i]);
@@ -454,7 +413,7 @@ static int check_complete(struct reader *rd)
     if (r < 0)
         return -ENOMEM;
     return covers_dir(ns, ns->base_path)
-               ? err_set(rd->err, -EINVAL, "base_path %s must not be one of the private folders",
+               ? err_set(w->err, -EINVAL, "base_path %s must not be one of the private folders",
                          ns->base_path)
                : 0;
 }
@@ -471,7 +430,8 @@ static int load_document(const char *data, size_t len, yaml_document_t *doc, str
 int nsyaml_parse(const char *data, size_t len, const char *node_name, Pst__Namespace **ret_ns,
                  struct err *err)
 {
-    struct reader rd = { .node = node_name, .err = err };
+    struct reader rd = { .node = node_name };
+    struct yamlwalk w = { .err = err, .context = &rd };
     const yaml_node_t *root;
     yaml_document_t doc;
     int r;
@@ -481,20 +441,20 @@ int nsyaml_parse(const char *data, size_t len, const char *node_name, Pst__Names
     r = load_document(data, len, &doc, err);
     if (r < 0)
         return r;
-    rd.doc = &doc;
+    w.doc = &doc;
     rd.ns = malloc(sizeof(*rd.ns));
     root = yaml_document_get_root_node(&doc);
     if (rd.ns) {
         pst__namespace__init(rd.ns);
         rd.ns->clone_script_wait_s = rd.ns->clone_epilog_wait_s = 10;
         rd.ns->has_clone_script_wait_s = rd.ns->has_clone_epilog_wait_s = true;
-        r = root ? read_tree(&rd, root) : err_set(err, -EINVAL, "the file is empty");
+        r = root ? read_tree(&w, root) : err_set(err, -EINVAL, "the file is empty");
     } else {
         r = -ENOMEM;
     }
     yaml_document_delete(&doc);
     if (r == 0 && !rd.none)
-        r = check_complete(&rd);
+        r = check_complete(&w);
     if ((r < 0 || rd.none) && rd.ns) {
         pst__namespace__free_unpacked(rd.ns, NULL);
         rd.ns = NULL;

@@ -119,9 +119,10 @@ static const struct {
 } bad[] = {
     { "", "the file is empty" },
     { "defaults: [\n", "line 2: " },
-    { "- a\n", "line 1: a mapping is expected here" },
-    { "defaults:\n  base_pth: /x\n", "line 2: unknown key base_pth" },
+    { "- a\n", "line 1: a mapping (key: value) is expected here" },
+    { "defaults:\n  base_pth: /x\n", "line 2: unknown key \"base_pth\"" },
     { "defaults: {base_path: x}\n", "line 1: an absolute path is expected here" },
+    { "defaults:\n  shared: true\n  shared: false\n", "line 3: the key shared stands twice" },
     { "defaults: {base_path: [x]}\n", "line 1: an absolute path is expected here" },
     { "defaults: {dirs: /tmp}\n", "there is no base_path for node n1" },
     { "defaults: {base_path: /tmp}\n", "base_path /tmp must not be one of the private folders" },
