@@ -66,6 +66,15 @@ static bool goes_on(const struct flat_line *l, const char *piece)
            !isupper((unsigned char)*piece);
 }
 
+/* The value before a piece reads on in it, and in the colons between them. */
+static void join_piece(const struct flat_line *l, char *piece)
+{
+    const char *value = l->options[l->n - 1].value;
+
+    for (char *p = piece - 1; p >= value && !*p; p--)
+        *p = ':';
+}
+
 static int add_option(struct flat_line *l, char *piece, struct err *err)
 {
     char *eq = strchr(piece, '=');
@@ -94,7 +103,7 @@ static int parse_options(struct flat_line *l, char *text, struct err *err)
         last = !*end;
         *end = '\0';
         if (*text && goes_on(l, text)) {
-            text[-1] = ':'; /* the value simply reads on */
+            join_piece(l, text);
         } else if (*text) {
             r = add_option(l, text, err);
             if (r < 0)
