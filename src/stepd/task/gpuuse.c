@@ -51,11 +51,12 @@ int gpuuse_read(const char *root, uint32_t minor, struct gpu_use *ret)
 int gpuuse_listed(const char *path, uint32_t minor, struct gpu_use *ret)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");
+    int64_t at, now = now_mono_us();
     struct gpu_use use;
-    int64_t at;
     uint32_t n;
 
-    if (!f || fscanf(f, "%" SCNd64, &at) != 1 || now_mono_us() - at > STALE_US)
+    /* One of a later time is from before the node was started anew: its clock began again. */
+    if (!f || fscanf(f, "%" SCNd64, &at) != 1 || at > now || now - at > STALE_US)
         return -ENOENT;
     while (fscanf(f, "%" SCNu32 " %" SCNu64 " %" SCNu32, &n, &use.mem_bytes, &use.busy_pct) == 3)
         if (n == minor) {
