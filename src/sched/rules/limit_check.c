@@ -154,6 +154,13 @@ static uint64_t total_of(struct sched *s, uint32_t slot)
     return m->totals[slot];
 }
 
+static uint64_t scale_capped(uint64_t n, double factor)
+{
+    double all = (double)n * factor;
+
+    return all >= 0x1p64 ? UINT64_MAX : (uint64_t)all;
+}
+
 static uint64_t value_of(const struct test *t, const struct level *l, enum sched_limit_list list,
                          const struct slot_limit *sl)
 {
@@ -163,7 +170,7 @@ static uint64_t value_of(const struct test *t, const struct level *l, enum sched
          list == SCHED_MIN_TRES_JOB))
         return total_of(t->s, sl->slot) * sl->count / 100;
     if (!l->qos && t->factor > 0 && (list == SCHED_GRP_TRES || list == SCHED_MAX_TRES_JOB))
-        return (uint64_t)((double)sl->count * t->factor);
+        return scale_capped(sl->count, t->factor);
     return sl->count;
 }
 
@@ -203,8 +210,10 @@ static bool over_minutes(struct test *t, const struct level *l, uint32_t slot, u
     double factor = l->qos && (l->flags & SCHED_QOS_FACTOR_SAFE) ? l->usage_factor : 1;
 
     *ret_used = minutes_of(l, slot);
-    *ret_asked = (uint64_t)((double)job_minutes(t, slot) * factor);
-    if (*ret_used >= max && ask_tres(&t->ask, slot))
+    *ret_asked = scale_capped(job_minutes(t, slot), factor);
+    if (!ask_tres(&t->ask, slot)) /* whatever the others use up, it does not */
+        return false;
+    if (*ret_used >= max)
         return true;
     if (!t->s->limits->safe)
         return false;
