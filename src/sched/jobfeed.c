@@ -51,8 +51,10 @@ int sched_job_put(struct sched *s, const struct sched_job *in)
 
     if (r < 0)
         return r;
-    if (old)
+    if (old) { /* changed: it keeps its place among those that age */
+        j->judged = old->state <= JOB_QUEUED && old->judged && old->no_age == j->no_age;
         drop_job(s, old);
+    }
     r = job_insert(s, j);
     if (r < 0) {
         job_free(s, j);

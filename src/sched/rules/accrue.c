@@ -97,16 +97,32 @@ static int judge_job(struct sched *s, struct job *j, int64_t now_us)
     for (uint32_t i = 0; r == 0 && i < n; i++)
         list[i]->accruing++;
     set_age(s, j, r == 0, now_us);
+    j->judged = true;
     return 0;
+}
+
+static bool ages_already(const struct job *j)
+{
+    return j->judged && !j->no_age;
 }
 
 static int aged_first(const void *a, const void *b)
 {
     const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
 
-    if (x->no_age != y->no_age)
-        return x->no_age ? 1 : -1;
+    if (ages_already(x) != ages_already(y))
+        return ages_already(x) ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Jobs that wait: at the first time all of them are as they were told, later those that came since
+ * take no place of one that ages. */
+static void sort_jobs(struct sched *s, struct job **list, uint32_t n)
+{
+    for (uint32_t i = 0; !s->ages_judged && i < n; i++)
+        list[i]->judged = true;
+    s->ages_judged = true;
+    qsort(list, n, sizeof(*list), aged_first);
 }
 
 int accrue_refresh(struct sched *s, int64_t now_us)
@@ -122,6 +138,7 @@ int accrue_refresh(struct sched *s, int64_t now_us)
     if (!list)
         return -ENOMEM;
     s->no_ages = any;
+    s->ages_judged = s->ages_judged && any;
     for (uint32_t i = 0; i < s->job_slots; i++) {
         struct job *j = s->jobs[i];
 
@@ -133,7 +150,7 @@ int accrue_refresh(struct sched *s, int64_t now_us)
             set_age(s, j, true, now_us);
     }
     if (n)
-        qsort(list, n, sizeof(*list), aged_first);
+        sort_jobs(s, list, n);
     for (uint32_t i = 0; r == 0 && i < n; i++)
         r = judge_job(s, list[i], now_us);
     return r;

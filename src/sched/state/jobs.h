@@ -48,6 +48,7 @@ struct job {
     bool any_time : 1, any_size : 1;
     bool no_age : 1; /* see accrue.c; and what was told of it */
     bool told_no_age : 1;
+    bool judged : 1; /* ... and whether it was judged there */
     bool closes : 1; /* the units that it touches hold no other job, see topoclose.h */
     enum topo_why told_topo : 4;
     bool expedite : 1;

@@ -99,6 +99,7 @@ struct sched {
     struct assocs *assocs;    /* assoctree.c */
     struct limits *limits;    /* limit.c; NULL = none */
     bool no_ages;             /* some jobs may have no age */
+    bool ages_judged;         /* accrue.c has chosen which, at least once */
     /* in the pass under way a job met a limit that gives way with time */
     bool limit_passes;
     struct advs *advs; /* advres.c; NULL = there never was one */
