@@ -10,9 +10,12 @@
 
 #define LATENCY_CALLS 1000
 
+#define ALWAYS 1 /* older than any version */
+
 struct counter {
     const char *label;
     uint64_t value;
+    unsigned wide; /* the version that declares 64 bits; 0: each declares 32 */
 };
 
 uint64_t diag_mean(uint64_t total, uint64_t n)
@@ -44,10 +47,20 @@ const char *diag_user(const Pst__UserStat *u)
     return u->name && *u->name ? u->name : user_name_of(u->uid);
 }
 
+/* Strict clients refuse the whole answer for one number that is wider than declared. */
+static void json_narrow(struct json *js, const char *label, uint64_t value)
+{
+    json_int(js, label, value < INT32_MAX ? (int64_t)value : INT32_MAX);
+}
+
 static void json_counters(struct json *js, const struct counter *c, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        json_int(js, c[i].label, (int64_t)c[i].value);
+    for (size_t i = 0; i < n; i++) {
+        if (c[i].wide && !json_is_before(js, c[i].wide))
+            json_int(js, c[i].label, (int64_t)c[i].value);
+        else
+            json_narrow(js, c[i].label, c[i].value);
+    }
 }
 
 static void json_main(struct json *js, const Pst__DiagReply *d)
@@ -61,11 +74,11 @@ static void json_main(struct json *js, const Pst__DiagReply *d)
         { "gettimeofday_latency", (uint64_t)diag_clock_latency_us() },
         { "schedule_cycle_max", d->cycle_max_us },
         { "schedule_cycle_last", d->cycle_last_us },
-        { "schedule_cycle_sum", d->cycle_total_us },
+        { "schedule_cycle_sum", d->cycle_total_us, 44 },
         { "schedule_cycle_total", d->cycles },
-        { "schedule_cycle_mean", diag_mean(d->cycle_total_us, d->cycles) },
-        { "schedule_cycle_mean_depth", diag_mean(d->cycle_depth_total, d->cycles) },
-        { "schedule_cycle_per_minute", diag_cycles_per_minute(d) },
+        { "schedule_cycle_mean", diag_mean(d->cycle_total_us, d->cycles), ALWAYS },
+        { "schedule_cycle_mean_depth", diag_mean(d->cycle_depth_total, d->cycles), ALWAYS },
+        { "schedule_cycle_per_minute", diag_cycles_per_minute(d), ALWAYS },
         { "schedule_cycle_depth", d->cycle_depth_total },
     };
     const struct counter exits[] = {
@@ -101,10 +114,10 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
         { "bf_last_backfilled_jobs", d->bf_started_cycle },
         { "bf_backfilled_het_jobs", d->bf_het_started },
         { "bf_cycle_counter", d->bf_cycles },
-        { "bf_cycle_mean", diag_mean(d->bf_total_us, d->bf_cycles) },
-        { "bf_depth_mean", depth },
-        { "bf_depth_mean_try", depth },
-        { "bf_cycle_sum", d->bf_total_us },
+        { "bf_cycle_mean", diag_mean(d->bf_total_us, d->bf_cycles), ALWAYS },
+        { "bf_depth_mean", depth, ALWAYS },
+        { "bf_depth_mean_try", depth, ALWAYS },
+        { "bf_cycle_sum", d->bf_total_us, ALWAYS },
         { "bf_cycle_last", d->bf_last_us },
         { "bf_cycle_max", d->bf_max_us },
     };
@@ -122,11 +135,11 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
         { "bf_depth_sum", d->bf_depth_total },
         { "bf_depth_try_sum", d->bf_depth_total },
         { "bf_queue_len", d->bf_queue_len },
-        { "bf_queue_len_mean", diag_mean(d->bf_queue_total, d->bf_cycles) },
+        { "bf_queue_len_mean", diag_mean(d->bf_queue_total, d->bf_cycles), ALWAYS },
         { "bf_queue_len_sum", d->bf_queue_total },
         { "bf_table_size", 0 },
         { "bf_table_size_sum", 0 },
-        { "bf_table_size_mean", 0 },
+        { "bf_table_size_mean", 0, ALWAYS },
     };
 
     json_counters(js, cycles, ARRAY_SIZE(cycles));
@@ -152,7 +165,7 @@ static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
     json_map(js, NULL);
     json_int(js, "type_id", name.number);
     json_str(js, "message_type", name.name);
-    json_int(js, "count", (int64_t)rpc->count);
+    json_narrow(js, "count", rpc->count);
     json_int(js, "queued", 0);
     json_int(js, "dropped", 0);
     json_int(js, "cycle_last", 0);
@@ -166,7 +179,7 @@ static void json_user(struct json *js, const Pst__UserStat *user)
     json_map(js, NULL);
     json_int(js, "user_id", user->uid);
     json_str(js, "user", diag_user(user));
-    json_int(js, "count", (int64_t)user->count);
+    json_narrow(js, "count", user->count);
     json_cost(js, user->count, user->total_us);
     json_map_end(js);
 }

@@ -39,6 +39,8 @@ def test_document(document):
     # the four versions, each with what it had
     assert "/slurm/v0.0.44/conf" not in document["paths"] and "/slurm/v0.0.45/conf" in document["paths"]
     assert "post" not in document["paths"]["/slurm/v0.0.44/partitions/"] and "get" in document["paths"]["/slurm/v0.0.42/partitions/"]
+    sums = [document["components"]["schemas"][f"v0.0.{v}_stats_msg"]["properties"]["schedule_cycle_sum"]["format"] for v in range(42, 46)]
+    assert sums == ["int32", "int32", "int64", "int64"]
     ids = [op["operationId"] for methods in document["paths"].values() for op in methods.values()]
     assert len(ids) == len(set(ids))
 
