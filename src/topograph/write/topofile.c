@@ -195,15 +195,19 @@ static int yaml_tree(const struct topofile *t, struct strbuf *out, struct err *e
     for (size_t i = 0; r == 0 && i < g->nswitches; i++) {
         const struct graph_switch *s = &g->switches[i];
 
+        if (t->skeleton && s->parent != GRAPH_NONE)
+            continue;
         if (strcmp(s->name, s->id) != 0)
             strbuf_addf(out, "      # %s=%s\n", s->name, s->id);
         strbuf_add(out, "      - switch: ");
         add_scalar(s->name, out);
         strbuf_addc(out, '\n');
+        if (t->skeleton)
+            continue; /* switches below are made when a node says its path */
         if (s->nchildren) {
             add_children(g, s, &room, &tmp);
             add_list("        ", "children", &tmp, out);
-        } else if (!t->skeleton) {
+        } else {
             add_nodes(g, s->first_node, s->nnodes, &room, &tmp);
             add_list("        ", "nodes", &tmp, out);
         }

@@ -15,7 +15,7 @@ struct topofile {
     bool cluster_default;
     struct tgblocks_params blocks;
     const struct graph *graph; /* finished */
-    bool skeleton;             /* yaml: units without their nodes */
+    bool skeleton;             /* yaml: top switches, and blocks without nodes */
 };
 
 /* "topology/tree" and its like; false: no such plugin */

@@ -4,6 +4,7 @@
 
 A pod whose image is "bad" is placed and never starts. Deployments and StatefulSets get ready at once."""
 
+import shlex
 import threading
 import time
 
@@ -18,6 +19,7 @@ class Kubelet:
     def __init__(self, api, cluster, nodes=4):
         self.api, self.c, self.slurmds, self.running = api, cluster, {}, True
         self.killed = []  # pods that ended while a job ran in them
+        self.hooks = []  # nodes whose pod had its last word, and its exit code
         self.names = [f"k{i + 1}" for i in range(nodes)]
         self.trouble = None
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -102,10 +104,18 @@ class Kubelet:
     def busy(self, name):
         return self.c.run("squeue", "-h", "-w", name, "-t", "R,CG", "-o", "%i", check=False).out.split()
 
+    def before_stop(self, pod):
+        """The hook of the container, which runs in the pod: $(hostname) is the pod's."""
+        shell, dash, line = pod["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+        assert (shell, dash) == ("sh", "-c"), shell
+        name = pod["spec"]["hostname"]
+        self.hooks.append((name, self.c.run(*shlex.split(line.replace("$(hostname)", name)), check=False).rc))
+
     def end(self, pod):
         name = self.slurmds.pop(pod["metadata"]["uid"], None)
         if name:
             self.killed += [(name, job) for job in self.busy(name)]
+            self.before_stop(pod)
             self.stop_slurmd(name)
         self.api.delete("pods", pod["metadata"]["name"], gracePeriodSeconds=0)
         return True

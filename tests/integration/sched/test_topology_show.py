@@ -2,10 +2,11 @@
 The expected answers are recordings; no node runs here."""
 
 import json
+import subprocess
 
 import pytest
 
-from conftest import Cluster, wait_until
+from conftest import BUILD, Cluster, program, wait_until
 
 TREE = """SwitchName=s0 Nodes=node[01-04]
 SwitchName=s1 Nodes=node[05-08]
@@ -155,6 +156,38 @@ def test_tree(controller):
     assert "SwitchName=new2 Level=0 LinkSpeed=0 Nodes=node01\n" in show(c)[0]
     for text in ("default:s4", "default:zz:s0", "default:s0:below", "default:s6:s0", "default"):
         assert c.run("scontrol", "update", "nodename=node02", f"topology={text}").err == REFUSED, text
+
+
+def fabric(*spines):
+    """A model of a fabric: each spine has one leaf, and that four nodes."""
+    return "".join(["switches:\n", f"  core: {{switches: [{', '.join(spines)}]}}\n",
+                    *(f"  {spine}: {{switches: [leaf-{spine}]}}\n" for spine in spines), "blocks:\n",
+                    *(f"- {{switch: leaf-{spine}, nodes: ['node[{4 * i + 1:02}-{4 * i + 4:02}]']}}\n" for i, spine in enumerate(spines))])
+
+
+def test_tg_541_a_fabric_that_changes_inside_needs_no_file(controller, tmp_path):
+    """The skeleton names the top switch alone: inner ones come and go with the nodes that name them, without a reconfigure."""
+    model, skeleton = tmp_path / "model.yaml", tmp_path / "topology.yaml"
+
+    def topograph(*args):
+        done = subprocess.run([program("penstock"), "topograph", "generate", "-p", "model", "-i", model, *args], capture_output=True,
+                              text=True, timeout=60, env={**c.env, "PATH": f"{BUILD}/src/cli:/usr/bin:/bin"} if args[0] == "--apply" else None)
+        assert done.returncode == 0, done
+    model.write_text(fabric("a", "b", "c", "d"))
+    topograph("-y", "--skeleton", "-o", skeleton)
+    text = skeleton.read_text()
+    c = controller(("topology.yaml", text))
+    c.start_ctld()
+    topograph("--apply")
+    assert "   Topology=default:core:b:leaf-b\n" in c.run("scontrol", "show", "node", "node05").out
+    assert "SwitchName=a Level=1 LinkSpeed=0 Nodes=node[01-04] Switches=leaf-a\n" in show(c)[0]
+    model.write_text(fabric("e", "b", "f", "d"))
+    topograph("-y", "--skeleton", "-o", skeleton)
+    assert skeleton.read_text() == text, "nothing to reconfigure"
+    topograph("--apply")
+    assert "   Topology=default:core:e:leaf-e\n" in c.run("scontrol", "show", "node", "node01").out
+    assert "   Topology=default:core:f:leaf-f\n" in c.run("scontrol", "show", "node", "node12").out
+    assert "SwitchName=core Level=2 LinkSpeed=0 Nodes=node[01-16] Switches=" in show(c)[0]
 
 
 def test_several(controller):
