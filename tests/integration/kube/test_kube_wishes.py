@@ -147,3 +147,36 @@ def test_br_36_37_a_pod_holds_its_job_until_it_is_over(heard, external):
     assert external.state(job) == "RUNNING" and heard.get("a")
     heard.end("a")
     external.wait_state(job, "CANCELLED")
+
+
+def candidates(rest, name, nodes, used):
+    """A job as bridges send it that name every node they could take: more names than nodes are a choice."""
+    status, answer = rest.post("job/submit", {"job": {
+        "name": name, "flags": ["EXTERNAL_JOB"], "partition": "made", "required_nodes": nodes, "nodes": str(used), "tasks": used,
+        "minimum_nodes": used, "maximum_nodes": used, "cpus_per_task": 4, "shared": ["none"], "time_limit": {"set": True, "number": 60}}})
+    assert status == 200 and not answer["errors"], answer
+    return answer["job_id"]
+
+
+def test_br_42_43_44_candidates_that_vanish(external, rest):
+    """Other bridges' jobs name candidates as required: one that is deleted ends neither a running job nor one that waits."""
+    names = [f"cand{i}" for i in range(1, 4)]
+    external.run("scontrol", "create", "nodename=cand[1-3]", "cpus=4", "realmemory=1000", "state=external", "feature=k8s")
+    running = candidates(rest, "running", names, 1)
+    external.wait_state(running, "RUNNING")
+    has = external.run("squeue", "-h", "-j", str(running), "-o", "%N").out.strip()
+    waiting = candidates(rest, "waiting", names, 3)
+    external.wait_state(waiting, "PENDING")
+    gone = next(n for n in names if n != has)
+    external.run("scontrol", "delete", f"nodename={gone}")
+    external.run("scontrol", "reconfigure")
+    external.restart_ctld()
+    assert external.state(running) == "RUNNING" and external.state(waiting) == "PENDING"
+    status, answer = rest.post(f"job/{waiting}", {"nodes": "2", "minimum_nodes": 2, "maximum_nodes": 2, "tasks": 2,
+                                                  "required_nodes": [n for n in names if n != gone]})
+    assert status == 200 and not answer["errors"], answer
+    external.run("scancel", str(running))
+    external.wait_state(waiting, "RUNNING")
+    external.run("scancel", str(waiting))
+    external.wait_end(waiting)
+    external.run("scontrol", "delete", f"nodename={','.join(n for n in names if n != gone)}")
