@@ -60,6 +60,8 @@ enum oci_clean { /* of containers, see ocitask.h */
                  OCI_CLEAN,
 };
 
+#define STEP_TASK_FAILURE "DUE TO TASK FAILURE" /* why a step is ended after a bad exit */
+
 struct step;
 struct task;
 struct plug_ops;
@@ -70,10 +72,11 @@ struct step_events {
     /* One turn of the loop: wait for the next events and handle them.  Also called while the start
      * of the tasks waits.  0 or a negative errno. */
     int (*serve)(struct step *s);
-    /* step_terminate() and step_signal() of taskset.c */
+    /* step_terminate(), step_signal() and step_signal_kill() of taskset.c */
     void (*terminate)(struct step *s, const char *reason, int shown_signal, bool now,
                       uint32_t kill_wait_s);
     void (*signal)(struct step *s, int sig, bool leader_only);
+    void (*signal_kill)(struct step *s, int sig);
     /* A task that waited for its last process is over: step_task_ended(). */
     void (*task_ended)(struct step *s, struct task *t, int status);
     /* Pass a message of srun's to the MPI service; is that service too busy to take one now? */
@@ -214,7 +217,6 @@ struct step {
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
-    int64_t signal_mono_us;   /* a signal was last passed on to tasks that ran; 0: never */
     bool from_outside;        /* slurmd ordered the end */
     int64_t deadline_mono_us; /* of the stage, or of the next sweep; 0 = none */
     int64_t suspend_mono_us;  /* when TSTP becomes STOP; 0 = none */
@@ -281,6 +283,9 @@ void step_signal(struct step *s, int sig, bool leader_only);
  * once.  reason is for the job's notice; NULL: "DUE to SIGNAL ...". */
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s);
+/* Send sig, and SIGKILL a moment later.  That is one order of srun for Ctrl-C: two could find the
+ * tasks ended between them, and nobody would write the line about the kill. */
+void step_signal_kill(struct step *s, int sig);
 /* The job's time is over, and steps of it run on this node: they are asked to end, and what the
  * script does after them it may do for kill_wait_s.  Then it is asked to end, and killed. */
 void step_spare(struct step *s, const char *reason, uint32_t kill_wait_s);

@@ -127,6 +127,7 @@ struct srun {
     int64_t tell_mono_us; /* when the held lines are due, 0 = there are none */
     int64_t wait_us;      /* --wait; 0 = for ever */
     bool wait_told, terminating;
+    bool task_failed;      /* a task's bad exit ended the step (-K) */
     bool aborting;         /* a part of it, or all */
     bool killed;           /* a task died of SIGKILL or SIGTERM */
     int exit_code;         /* so far */
@@ -223,6 +224,8 @@ void srun_loop(struct srun *s);
 
 /* srun_stop.c */
 void srun_send_signal(struct srun *s, struct srun_part *part, unsigned sig, bool terminate);
+/* To all nodes, as one order: send first, and SIGKILL a moment later. */
+void srun_signal_kill(struct srun *s, unsigned first);
 /* "Job step aborted": nodes that are not done when KillWait has passed are given up. */
 void srun_abort(struct srun *s, struct srun_part *part); /* NULL: every part */
 /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */

@@ -95,6 +95,7 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
         s->killed = true;
     if (first_bad_exit(s, n, msg)) {
         srun_exit_tell(s);
+        s->task_failed = !msg->end_step;
         srun_terminate(s);
     }
 }

@@ -49,6 +49,12 @@ void srun_sig_open(struct srun *s)
         cli_fatal("no signal descriptor: %s", strerror(errno));
 }
 
+static void begin_end(struct srun *s)
+{
+    cli_info("forcing job termination");
+    srun_abort(s, NULL);
+}
+
 /* Whoever ends srun itself ends its tasks at once.  The end of the job, which comes as SIGCONT and
  * SIGTERM, leaves them KillWait to clean up; SIGCONT alone is a shell's `fg`. */
 static void force_end(struct srun *s, int sig)
@@ -56,8 +62,7 @@ static void force_end(struct srun *s, int sig)
     bool with_job = sig == SIGTERM && s->continued_mono_us &&
                     now_mono_us() - s->continued_mono_us < USEC_PER_SEC;
 
-    cli_info("forcing job termination");
-    srun_abort(s, NULL);
+    begin_end(s);
     srun_send_signal(s, NULL, with_job ? 0 : SIGKILL, true);
 }
 
@@ -100,8 +105,8 @@ static void on_interrupt(struct srun *s)
     if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
         s->interrupted = true;
-        srun_send_signal(s, NULL, SIGINT, false); /* what tasks end of that do not ignore it */
-        force_end(s, SIGINT);
+        begin_end(s);
+        srun_signal_kill(s, SIGINT); /* what tasks end of that do not ignore it */
         return;
     }
     s->interrupt_mono_us = now;

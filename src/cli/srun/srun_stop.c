@@ -1,4 +1,5 @@
 /* srun_stop.c - ending a step before its time, and nodes that fail; see srun.h */
+#include <signal.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -15,10 +16,21 @@ void srun_send_signal(struct srun *s, struct srun_part *part, unsigned sig, bool
     msg.signal = sig;
     msg.has_signal = sig != 0;
     msg.terminate = msg.has_terminate = terminate;
+    msg.task_failed = msg.has_task_failed = terminate && sig == 0 && s->task_failed;
     if (part)
         srun_part_send(s, part, OP_STEP_SIGNAL, &msg.base);
     else
         srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
+}
+
+void srun_signal_kill(struct srun *s, unsigned first)
+{
+    Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
+
+    msg.first = first;
+    msg.signal = SIGKILL;
+    msg.terminate = msg.has_first = msg.has_signal = msg.has_terminate = true;
+    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
 }
 
 /* Is a node of this part not done? */

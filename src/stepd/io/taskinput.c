@@ -189,8 +189,11 @@ void input_signal(struct step *s, const Pst__StepSignal *sig)
         (void)ioctl(s->tasks[0].fd[1], TIOCSWINSZ, &ws); /* the kernel sends SIGWINCH */
         return;
     }
-    if (sig->terminate)
-        s->on->terminate(s, NULL, sig->signal ? (int)sig->signal : SIGTERM, sig->signal == SIGKILL,
+    if (sig->signal == SIGKILL && sig->first > 0 && sig->first < 65)
+        s->on->signal_kill(s, (int)sig->first);
+    else if (sig->terminate)
+        s->on->terminate(s, sig->task_failed ? STEP_TASK_FAILURE : NULL,
+                         sig->signal ? (int)sig->signal : SIGTERM, sig->signal == SIGKILL,
                          s->sf->kill_wait_s);
     else if (sig->signal == SIGKILL)
         s->on->terminate(s, NULL, SIGKILL, true, 0);

@@ -335,6 +335,7 @@ const struct step_events step_events = {
     .file_failed = on_file_failed,
     .serve = serve_once,
     .terminate = step_terminate,
+    .signal_kill = step_signal_kill,
     .signal = step_signal,
     .task_ended = step_task_ended,
     .mpi_message = mpi_message,

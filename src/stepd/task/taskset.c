@@ -29,6 +29,7 @@
 #define SPARED_LEAD_S 1u
 #define SPARED_TERM_S 2u
 #define SWEEP_MAX_US 1000000
+#define SIGNAL_LEAD_US 250000 /* for tasks to end of the signal before the kill */
 
 static void to_groups(struct step *s, int sig)
 {
@@ -76,8 +77,6 @@ void step_signal(struct step *s, int sig, bool leader_only)
         write_cancelled(s, NULL, sig); /* as if it were cancelled */
         s->noticed = before;           /* an end that comes later has a line of its own */
     }
-    if (s->n_running > 0)
-        s->signal_mono_us = now_mono_us();
     if (sig == SIGKILL && !leader_only) {
         (void)stepcg_signal(s, SIGKILL);
         return;
@@ -101,23 +100,14 @@ static void ask_to_end(struct step *s, uint32_t kill_wait_s)
     to_groups(s, SIGTERM);
 }
 
-/* For Ctrl-C, srun sends SIGINT and the kill right behind it.  Where SIGINT has ended the node's
- * tasks before the kill comes, the line about the kill is written all the same. */
-static bool just_signalled(const struct step *s)
-{
-    return s->signal_mono_us && now_mono_us() - s->signal_mono_us < USEC_PER_SEC;
-}
-
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s)
 {
     if (!s->swept && s->n_running == 0)
         epilog_limit(s, now_mono_us() + (now ? 0 : (int64_t)kill_wait_s * USEC_PER_SEC));
-    if (s->swept || (s->n_running == 0 && !just_signalled(s)))
+    if (s->swept || s->n_running == 0)
         return;
     write_cancelled(s, reason, shown_signal);
-    if (s->n_running == 0)
-        return;
     s->suspend_mono_us = 0;
     if (now) {
         s->stage = KILL_ALL;
@@ -128,6 +118,19 @@ void step_terminate(struct step *s, const char *reason, int shown_signal, bool n
     if (s->stage != KILL_NONE && s->stage != KILL_SPARED)
         return;
     ask_to_end(s, kill_wait_s);
+}
+
+void step_signal_kill(struct step *s, int sig)
+{
+    if (s->swept || s->n_running == 0) {
+        step_terminate(s, NULL, SIGKILL, true, 0);
+        return;
+    }
+    write_cancelled(s, NULL, SIGKILL);
+    s->suspend_mono_us = 0;
+    to_groups(s, sig);
+    s->stage = KILL_ALL;
+    s->deadline_mono_us = now_mono_us() + SIGNAL_LEAD_US; /* then step_timers() kills */
 }
 
 void step_spare(struct step *s, const char *reason, uint32_t kill_wait_s)
@@ -197,7 +200,7 @@ void step_task_ended(struct step *s, struct task *t, int status)
     if (t->oom && oom_group && s->n_running > 0)
         step_terminate(s, "DUE TO OUT OF MEMORY", SIGKILL, true, 0);
     if (status != 0 && s->launch && s->launch->kill_on_bad_exit && s->n_running > 0)
-        step_terminate(s, "DUE TO TASK FAILURE", SIGTERM, false, s->sf->kill_wait_s);
+        step_terminate(s, STEP_TASK_FAILURE, SIGTERM, false, s->sf->kill_wait_s);
 }
 
 static struct task *find_task(struct step *s, pid_t pid)

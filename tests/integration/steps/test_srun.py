@@ -91,6 +91,14 @@ def test_kill_on_bad_exit(c):
     assert "srun: error: node1: task 0: Terminated\n" in done.err
 
 
+def test_kill_on_bad_exit_elsewhere(c):
+    """The first node tells of the end, and the reason is the task of another one."""
+    done = srun(c, "-w", "node[1-2]", "-N2", "-n2", "-K", "bash", "-c", "[ $SLURM_PROCID = 1 ] && exit 4; sleep 1000", rc=143)
+    assert re.fullmatch(r"srun: error: node2: task 1: Exited with exit code 4\nsrun: Terminating StepId=\d+\.0\n"
+                        rf"\[\S+\] error: \*\*\* STEP \d+\.0 ON node1 CANCELLED AT {TIME} DUE TO TASK FAILURE \*\*\*\n"
+                        r"srun: error: node1: task 0: Terminated\nsrun: Force Terminated StepId=\d+\.0\n", done.err), done.err
+
+
 def test_without_kill_the_others_go_on(c):
     done = srun(c, "-N2", "bash", "-c", "[ $SLURM_PROCID = 1 ] && exit 4; sleep 0.3; echo whole", rc=4)
     assert done.out == "whole\n"

@@ -131,8 +131,9 @@ static void test_small_pieces(void **state)
 /* ---- signals --------------------------------------------------------------------------------- */
 
 static struct {
-    int signal, terminated;
+    int signal, killed_after, terminated;
     bool now;
+    const char *reason;
 } heard;
 
 static void note_signal(struct step *s, int sig, bool leader_only)
@@ -142,32 +143,47 @@ static void note_signal(struct step *s, int sig, bool leader_only)
     heard.signal = sig;
 }
 
+static void note_kill(struct step *s, int sig)
+{
+    (void)s;
+    heard.killed_after = sig;
+}
+
 static void note_end(struct step *s, const char *reason, int shown_signal, bool now,
                      uint32_t kill_wait_s)
 {
     (void)s;
     (void)kill_wait_s;
-    assert_null(reason);
+    heard.reason = reason;
     heard.terminated = shown_signal;
     heard.now = now;
 }
 
 static void test_signals(void **state)
 {
-    static const struct step_events on = { .signal = note_signal, .terminate = note_end };
+    static const struct step_events on = { .signal = note_signal,
+                                           .signal_kill = note_kill,
+                                           .terminate = note_end };
     static const struct {
         bool terminate;
         uint32_t signal;
         int want_signal, want_end;
         bool want_now;
+        uint32_t first; /* before SIGKILL */
+        int want_first;
+        bool failed; /* a task ended badly */
     } cases[] = {
-        { false, SIGUSR1, SIGUSR1, 0, false },
-        { false, SIGKILL, 0, SIGKILL, true },
-        { true, 0, 0, SIGTERM, false },
-        { true, SIGINT, 0, SIGINT, false },
-        { true, SIGKILL, 0, SIGKILL, true },
-        { false, 0, 0, 0, false },
-        { false, 65, 0, 0, false },
+        { false, SIGUSR1, SIGUSR1, 0, false, 0, 0, false },
+        { false, SIGKILL, 0, SIGKILL, true, 0, 0, false },
+        { true, 0, 0, SIGTERM, false, 0, 0, false },
+        { true, SIGINT, 0, SIGINT, false, 0, 0, false },
+        { true, SIGKILL, 0, SIGKILL, true, 0, 0, false },
+        { false, 0, 0, 0, false, 0, 0, false },
+        { false, 65, 0, 0, false, 0, 0, false },
+        { true, SIGKILL, 0, 0, false, SIGINT, SIGINT, false },
+        { true, SIGKILL, 0, SIGKILL, true, 65, 0, false }, /* no such signal */
+        { true, SIGTERM, 0, SIGTERM, false, SIGINT, 0, false },
+        { true, 0, 0, SIGTERM, false, 0, 0, true },
     };
     Pst__StepFile sf = PST__STEP_FILE__INIT;
     struct step s = { .on = &on, .sf = &sf };
@@ -180,10 +196,18 @@ static void test_signals(void **state)
         sig.has_terminate = sig.terminate = cases[i].terminate;
         sig.has_signal = true;
         sig.signal = cases[i].signal;
+        sig.has_first = true;
+        sig.first = cases[i].first;
+        sig.has_task_failed = sig.task_failed = cases[i].failed;
         input_signal(&s, &sig);
         assert_int_equal(heard.signal, cases[i].want_signal);
         assert_int_equal(heard.terminated, cases[i].want_end);
         assert_int_equal(heard.now, cases[i].want_now);
+        assert_int_equal(heard.killed_after, cases[i].want_first);
+        if (cases[i].failed)
+            assert_string_equal(heard.reason, "DUE TO TASK FAILURE");
+        else
+            assert_null(heard.reason);
     }
 }
 
