@@ -436,6 +436,9 @@ static int make_batch_step(struct noded *d, struct njob *job, const Pst__LaunchB
                         j->gid);
     if (r < 0)
         return err_set(err, r, "cannot write the script to %s: %s", dir, strerror(-r));
+    r = spool_link_script(d->spool, job->job_id, job->run_id);
+    if (r < 0) /* the script runs by its longer name then */
+        log_error("cannot link the script's folder: %s job=%u", strerror(-r), job->job_id);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/env/env.h"
+#include "stepd/shared/spool.h"
 
 #define KNOWN(item) (1ull << (item))
 
@@ -127,8 +128,12 @@ static int fill_facts(struct plug *p)
     if (n)
         memcpy(p->argv, from, n * sizeof(*from));
     if (!s->launch) {
-        if (asprintf(&p->script, "%s/slurm_script", s->sf->step_dir) < 0)
-            p->script = NULL;
+        char script[SPOOL_PATH_MAX];
+
+        spool_script(s->sf->step_dir, s->job_id, script, sizeof(script));
+        p->script = strdup(script);
+        if (!p->script)
+            return -ENOMEM;
         p->argv[0] = p->script;
         n = MAX(n, (size_t)1);
     }

@@ -84,6 +84,66 @@ int spool_make_step(const char *spool, uint32_t job_id, uint64_t run_id, uint32_
     return r < 0 ? r : make_dir(path);
 }
 
+/* ---- the name of a script -------------------------------------------------------------------- */
+
+#define SCRIPT_NAME "slurm_script"
+
+static void script_link(const char *spool, uint32_t job_id, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s/job%05u", spool, job_id);
+}
+
+/* What the link of a run says: a path from the spool's folder. */
+static void link_target(uint32_t job_id, uint64_t run_id, char *buf, size_t size)
+{
+    spool_step_dir(".", job_id, run_id, STEP_ID_BATCH, buf, size);
+}
+
+static bool link_says(const char *path, const char *target)
+{
+    char text[128];
+    ssize_t n = readlink(path, text, sizeof(text));
+
+    return n > 0 && (size_t)n == strlen(target) && memcmp(text, target, (size_t)n) == 0;
+}
+
+int spool_link_script(const char *spool, uint32_t job_id, uint64_t run_id)
+{
+    char path[SPOOL_PATH_MAX], target[64];
+
+    script_link(spool, job_id, path, sizeof(path));
+    link_target(job_id, run_id, target, sizeof(target));
+    if (unlink(path) < 0 && errno != ENOENT) /* an earlier run's */
+        return -errno;
+    return symlink(target, path) < 0 ? -errno : 0;
+}
+
+static void unlink_script(const char *spool, uint32_t job_id, uint64_t run_id)
+{
+    char path[SPOOL_PATH_MAX], target[64];
+
+    script_link(spool, job_id, path, sizeof(path));
+    link_target(job_id, run_id, target, sizeof(target));
+    if (link_says(path, target))
+        (void)unlink(path); /* what stays leads nowhere, and the next run of the job replaces it */
+}
+
+void spool_script(const char *step_dir, uint32_t job_id, char *buf, size_t size)
+{
+    char spool[SPOOL_PATH_MAX], path[SPOOL_PATH_MAX], target[SPOOL_PATH_MAX];
+    size_t len = strlen(step_dir);
+
+    (void)snprintf(buf, size, "%s/" SCRIPT_NAME, step_dir);
+    for (int names = 0; names < 2; names++) /* SPOOL/job73.73/batch: two names after the spool's */
+        while (len > 0 && step_dir[--len] != '/')
+            ;
+    (void)snprintf(spool, sizeof(spool), "%.*s", (int)len, step_dir);
+    (void)snprintf(target, sizeof(target), ".%s", step_dir + len);
+    script_link(spool, job_id, path, sizeof(path));
+    if (link_says(path, target))
+        (void)snprintf(buf, size, "%s/" SCRIPT_NAME, path);
+}
+
 static int write_all(int fd, const void *data, size_t len)
 {
     const char *p = data;
@@ -258,6 +318,8 @@ int spool_remove_step(const char *spool, uint32_t job_id, uint64_t run_id, uint3
 {
     char path[SPOOL_PATH_MAX];
 
+    if (step_id == STEP_ID_BATCH)
+        unlink_script(spool, job_id, run_id);
     spool_step_dir(spool, job_id, run_id, step_id, path, sizeof(path));
     return remove_tree(AT_FDCWD, path, STEP_DEPTH);
 }
@@ -266,6 +328,7 @@ int spool_remove_job(const char *spool, uint32_t job_id, uint64_t run_id)
 {
     char path[SPOOL_PATH_MAX];
 
+    unlink_script(spool, job_id, run_id);
     spool_job_dir(spool, job_id, run_id, path, sizeof(path));
     return remove_tree(AT_FDCWD, path, STEP_DEPTH + 1);
 }

@@ -321,16 +321,15 @@ static void check_work_dir(struct step *s)
 
 static void launch_batch(struct step *s)
 {
-    _cleanup_free_ char *script = NULL;
     _cleanup_free_ char **argv = NULL;
+    char script[SPOOL_PATH_MAX];
     int fds[3] = { -1, -1, -1 };
 
     if (s->job->has_get_user_env && s->job->get_user_env && !loginenv_load(s))
         return;
     env_batch(s->sf, s->host, &s->env);
-    if (asprintf(&script, "%s/slurm_script", s->sf->step_dir) < 0)
-        script = NULL;
-    argv = script ? batch_argv(s, script) : NULL;
+    spool_script(s->sf->step_dir, s->job_id, script, sizeof(script));
+    argv = batch_argv(s, script);
     if (!argv) {
         step_fail(s, "Out of memory");
         return;

@@ -94,6 +94,31 @@ def test_large_script_is_whole(c):
     assert c.out(job) == "end\n"
 
 
+def test_name_of_the_script(c):
+    """life-11.14: $0 is SPOOL/jobNNNNN/slurm_script, which a script may look at while it runs; nothing of that name stays."""
+    job = c.sbatch(wrap="echo $0; basename $0; cat $0; cd $(dirname $0) && ls -l slurm_script; while [ ! -e go ]; do cd $SLURM_SUBMIT_DIR; sleep 0.1; done")
+    wait_until(lambda: "rwx" in c.out(job), "it runs")
+    (c.work / "go").touch()
+    c.wait_end(job)
+    lines = c.out(job).splitlines()
+    assert re.fullmatch(rf"/.*/job{job:05}/slurm_script", lines[0]) and lines[1] == "slurm_script" and lines[2] == "#!/bin/sh", lines
+    assert lines[-1].startswith("-rwx------") and "Permission" not in c.out(job), lines
+    wait_until(lambda: not os.path.lexists(os.path.dirname(lines[0])), "the link is gone")
+
+
+def test_name_of_a_script_after_slurmd_was_killed(make_cluster):
+    c = make_cluster(nodes=1)
+    job = c.sbatch(wrap="echo $0; while [ ! -e go ]; do sleep 0.1; done")
+    wait_until(lambda: c.out(job), "it runs")
+    link = os.path.dirname(c.out(job).strip())
+    c.slurmds["node1"].kill()
+    assert os.path.islink(link)
+    (c.work / "go").touch()
+    c.start_slurmd("node1")
+    c.wait_end(job)
+    wait_until(lambda: not os.path.lexists(link), "the link is gone")
+
+
 def test_chdir(c):
     (c.work / "sub").mkdir()
     job = c.sbatch("-D", str(c.work / "sub"), wrap="pwd; echo $SLURM_SUBMIT_DIR")

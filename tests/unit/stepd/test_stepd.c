@@ -569,6 +569,56 @@ static void test_spool(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Users know a script by a name of its own, SPOOL/job00012/slurm_script, which is the run's. */
+static void test_script_name(void **state)
+{
+    char dir[] = "/tmp/test_stepd.XXXXXX", step[SPOOL_PATH_MAX], later[SPOOL_PATH_MAX];
+    char want[SPOOL_PATH_MAX], got[SPOOL_PATH_MAX], link[SPOOL_PATH_MAX];
+    struct stat st;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(spool_make_step(dir, 12, 345, STEP_ID_BATCH), 0);
+    spool_step_dir(dir, 12, 345, STEP_ID_BATCH, step, sizeof(step));
+    assert_int_equal(spool_write(step, "slurm_script", "x", 1, 0700, (uid_t)-1, (gid_t)-1), 0);
+    (void)snprintf(want, sizeof(want), "%.200s/slurm_script", step);
+    spool_script(step, 12, got, sizeof(got));
+    assert_string_equal(got, want); /* there is no link */
+
+    assert_int_equal(spool_link_script(dir, 12, 345), 0);
+    spool_script(step, 12, got, sizeof(got));
+    (void)snprintf(want, sizeof(want), "%s/job00012/slurm_script", dir);
+    assert_string_equal(got, want);
+    assert_int_equal(stat(got, &st), 0);
+    assert_int_equal(st.st_size, 1);
+
+    /* The next run has the name; the end of the earlier one leaves it alone. */
+    assert_int_equal(spool_make_step(dir, 12, 346, STEP_ID_BATCH), 0);
+    assert_int_equal(spool_link_script(dir, 12, 346), 0);
+    spool_script(step, 12, got, sizeof(got));
+    (void)snprintf(want, sizeof(want), "%.200s/slurm_script", step);
+    assert_string_equal(got, want);
+    spool_step_dir(dir, 12, 346, STEP_ID_BATCH, later, sizeof(later));
+    assert_int_equal(spool_remove_job(dir, 12, 345), 0);
+    spool_script(later, 12, got, sizeof(got));
+    (void)snprintf(want, sizeof(want), "%s/job00012/slurm_script", dir);
+    assert_string_equal(got, want);
+    assert_int_equal(spool_remove_step(dir, 12, 346, STEP_ID_BATCH), 0);
+    (void)snprintf(link, sizeof(link), "%s/job00012", dir);
+    assert_int_equal(lstat(link, &st), -1);
+    assert_int_equal(spool_remove_job(dir, 12, 346), 0);
+
+    /* Somebody's folder of that name stays, and the script runs by its longer name. */
+    assert_int_equal(mkdir(link, 0700), 0);
+    assert_true(spool_link_script(dir, 12, 347) < 0);
+    spool_script("/job12.347/batch", 12, got, sizeof(got));
+    assert_string_equal(got, "/job12.347/batch/slurm_script");
+    spool_script("batch", 12, got, sizeof(got));
+    assert_string_equal(got, "batch/slurm_script");
+    assert_int_equal(rmdir(link), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +634,7 @@ int main(void)
         cmocka_unit_test(test_multiprog),
         cmocka_unit_test(test_multiprog_refused),
         cmocka_unit_test(test_spool),
+        cmocka_unit_test(test_script_name),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
