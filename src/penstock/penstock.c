@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/process/closeout.h"
 #include "penstock/topograph.h"
 #include "penstock/witness/witnesscmd.h"
 #include "version.h"
@@ -97,6 +98,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
+    (void)closeout_begin("penstock"); /* without memory nobody is told */
     if (!*name) {
         print_help(stderr);
         return STATUS_USAGE;

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/process/closeout.h"
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "session/confask.h"
@@ -32,11 +33,14 @@
 static struct {
     const char *program;
     int verbosity;
+    bool at_exit; /* closeout_begin() was called */
 } messages = { .program = "slurm" };
 
 void cli_init(struct cli *c, const char *name)
 {
     inherit_open_standard();
+    if (!messages.at_exit)
+        messages.at_exit = closeout_begin(name) == 0;
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how our children end */
     tls_be_brief(true);
     *c = (struct cli){ .program = name };

@@ -37,7 +37,8 @@ struct cli {
     char standby[160]; /* who answered so, and how old that is; "": the one that leads */
 };
 
-/* Also the name cli_error() and friends print.  `program` is kept, not copied. */
+/* When the process ends, it tells of output that could not be written, and ends with 1 for 0.
+ * `program` is the name that cli_error() and friends print; kept, not copied. */
 void cli_init(struct cli *c, const char *program);
 void cli_done(struct cli *c);
 /* Set c->verbose, which cli_info() and cli_verbose() obey. */

@@ -221,8 +221,6 @@ static void list_items(struct sh5util *s)
     if (sh5csv_items(&s->api, file, &s->ids, &s->which, stdout, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "%s: %s", path, err.text);
     (void)s->api.f_close(file);
-    if (fflush(stdout) != 0)
-        cli_die(CLI_EXIT_FAILED, "stdout: %s", strerror(errno));
 }
 
 static void extract_series(struct sh5util *s)
