@@ -569,6 +569,7 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
              (r->state_flags & NODE_BIT(POWERED_DOWN) && !(r->state_flags & NODE_BIT(POWER_UP)));
     s->external = r->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_EXTERNAL;
     s->schedulable = feed_node_serves(r, linked);
+    s->awaited = !s->schedulable && feed_node_serves(r, true);
     s->features = own_str(f, r->active_features ? r->active_features : r->features);
     if (!power_rank(r) && !(r->state_flags & NODE_BIT(POWERING_UP)))
         s->boot_features = own_str(f, r->changeable_features);

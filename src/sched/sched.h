@@ -174,6 +174,7 @@ struct sched_node {
     uint64_t mem_mib; /* usable by jobs */
     uint32_t weight;
     bool schedulable;          /* up, responding, not draining */
+    bool awaited;              /* not schedulable only until its slurmd has called again */
     bool external;             /* without a slurmd: only external jobs run here */
     bool off;                  /* without power: a start powers it up */
     const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */

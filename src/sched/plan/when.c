@@ -21,7 +21,9 @@
 #include "sched/state/jobbuild.h"
 #include "sched/state/jobs.h"
 #include "sched/state/line.h"
+#include "sched/state/nodes.h"
 #include "sched/state/parts.h"
+#include "sched/state/planlog.h"
 #include "sched/state/question.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
@@ -94,6 +96,26 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
     return 0;
 }
 
+/* The start of a controller lasts until the nodes have called: meanwhile a question is answered as
+ * if they had.  False: there is none of these. */
+static bool count_awaited(struct sched *s, bool up)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < s->nnodes; i++) {
+        if (!s->nodes[i].exists || !s->nodes[i].awaited)
+            continue;
+        s->nodes[i].schedulable = up;
+        set_member(s->up, i, up);
+        any = true;
+    }
+    if (any) {
+        s->up_gen++;
+        planlog_other(s);
+    }
+    return any;
+}
+
 static int list_nodes(struct sched_decision *d)
 {
     alloc_drop_closed(&d->alloc);
@@ -106,8 +128,8 @@ static int list_nodes(struct sched_decision *d)
     return 0;
 }
 
-int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
-               struct sched_decision *ret_decision)
+static int ask_when(struct sched *s, const struct sched_job *job, int64_t now_us,
+                    struct sched_decision *ret_decision)
 {
     struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = job->id };
     struct bf b = { .s = s, .now_us = now_us };
@@ -145,4 +167,15 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
     }
     *ret_decision = d;
     return 0;
+}
+
+int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
+               struct sched_decision *ret_decision)
+{
+    const bool awaited = count_awaited(s, true);
+    int r = ask_when(s, job, now_us, ret_decision);
+
+    if (awaited)
+        (void)count_awaited(s, false);
+    return r;
 }

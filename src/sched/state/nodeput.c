@@ -381,6 +381,7 @@ int sched_node_put(struct sched *s, const struct sched_node *in)
     else if (bitmap_test(s->up, in->id) != in->schedulable)
         planlog_node(s, in->id);
     s->nodes[in->id].schedulable = in->schedulable;
+    s->nodes[in->id].awaited = in->awaited && !in->schedulable;
     set_member(s->up, in->id, in->schedulable);
     return 0;
 }
@@ -394,7 +395,7 @@ void sched_node_remove(struct sched *s, uint32_t id)
     unindex_node(s, id);
     wclass_drop(s, n->weight, id);
     node_clear(n);
-    n->exists = n->schedulable = false;
+    n->exists = n->schedulable = n->awaited = false;
     n->mem_used = 0;
     n->free_cpus = n->free_cores = n->nrun = n->njobs = n->nowned = n->nlabelled = 0;
     n->uid_sum = 0;

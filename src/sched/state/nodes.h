@@ -17,6 +17,7 @@ struct sched_alloc_node;
 
 struct node {
     bool exists, schedulable;
+    bool awaited;  /* counts as schedulable where a start is asked about */
     bool external; /* only external jobs run here */
     bool off;      /* without power */
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;

@@ -284,6 +284,20 @@ def test_test_only(c):
     assert c.run("squeue", "-h").out == ""
 
 
+def test_test_only_while_nodes_are_awaited(make_cluster):
+    """A controller that has just started shows its nodes as idle and has not heard of them yet: it said that there are none."""
+    c = make_cluster(nodes=2)
+    c.kill_ctld()
+    for node in c.node_names:
+        c.slurmds[node].kill()
+    c.start_ctld()
+    assert c.run("sinfo", "-h", "-o", "%T").out == "idle\n"
+    said = c.run("sbatch", "--test-only", "-N2", "--wrap", "true").err
+    assert re.fullmatch(r"sbatch: Job \d+ to start at \S+ a using 2 processors on nodes node\[1-2\] in partition main\n", said), said
+    job = c.sbatch(wrap="true")
+    assert c.state(job) == "PENDING"
+
+
 # ---- environment -----------------------------------------------------------------------------------
 
 ENV_SCRIPT = 'env | grep -E "^(SLURM|SBATCH|ENVIRONMENT|TMPDIR|HOSTNAME)" | sort'

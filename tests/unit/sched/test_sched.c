@@ -732,6 +732,32 @@ static void test_backfill_beside(void **state)
     sched_free(s);
 }
 
+/* Nodes that a controller which has just started waits for count in the answer, and start nothing. */
+static void test_when_awaited(void **state)
+{
+    struct sched *s = cluster();
+    struct sched_decision d;
+    struct sched_job j = job(99);
+
+    (void)state;
+    for (int awaited = 1; awaited >= 0; awaited--) {
+        for (uint32_t i = 0; i < 4; i++) {
+            struct sched_node n = node(i);
+
+            n.schedulable = false;
+            n.awaited = awaited;
+            assert_int_equal(sched_node_put(s, &n), 0);
+        }
+        assert_int_equal(sched_when(s, &j, NOW, &d), 0);
+        assert_int_equal(d.expected_us, awaited ? NOW : 0);
+        assert_int_equal(d.why, awaited ? SCHED_WHY_NONE : SCHED_WHY_NODES_UNAVAILABLE);
+        sched_decision_done(&d);
+    }
+    put(s, job(1));
+    expect(s, false, 0, "1:Unavailable;");
+    sched_free(s);
+}
+
 static void test_when(void **state)
 {
     struct sched *s = cluster();
@@ -933,9 +959,9 @@ int main(void)
         cmocka_unit_test(test_partitions),      cmocka_unit_test(test_multifactor),
         cmocka_unit_test(test_queue_depth),     cmocka_unit_test(test_backfill),
         cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_when),
-        cmocka_unit_test(test_when_down),       cmocka_unit_test(test_recovery),
-        cmocka_unit_test(test_invalid),         cmocka_unit_test(test_reconfiguration),
-        cmocka_unit_test(test_external),
+        cmocka_unit_test(test_when_awaited),    cmocka_unit_test(test_when_down),
+        cmocka_unit_test(test_recovery),        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_reconfiguration), cmocka_unit_test(test_external),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
