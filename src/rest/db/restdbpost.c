@@ -815,6 +815,37 @@ static void post_accounts_assoc(struct rest_call *call)
     posting_done(&p);
 }
 
+static bool account_is_known(struct posting *p, const Pst__AcctCond *where, const char *account,
+                             const char *source)
+{
+    for (size_t i = 0; i < p->t.people.n_assocs; i++)
+        if (strcasecmp(p->t.people.assocs[i]->account, account) == 0)
+            return true;
+    rest_error(p->call, ESLURM_INVALID_ACCOUNT, source, "there is no account %s%s", account,
+               where->n_clusters ? " on the clusters that the request names" : "");
+    return false;
+}
+
+/* The store passes over accounts that it does not know; who adds users here gets all or nothing. */
+static bool accounts_are_there(struct posting *p, const Pst__AcctOp *op, const char *source)
+{
+    Pst__AcctCond own = PST__ACCT_COND__INIT;
+    const char *def = op->set->default_account;
+    bool there = true;
+
+    own.has_no_users = own.no_users = true;
+    own.clusters = op->where->clusters;
+    own.n_clusters = op->where->n_clusters;
+    if (op->where->n_accounts == 0 && !def)
+        return true;
+    if (!restdb_keep(p->call, "slurmdb_associations_get", ASSOC, &own, &p->t.people.assocs,
+                     &p->t.people.n_assocs))
+        return false;
+    for (size_t i = 0; there && i < op->where->n_accounts; i++)
+        there = account_is_known(p, &own, op->where->accounts[i], source);
+    return there && (!def || account_is_known(p, &own, def, source));
+}
+
 static void post_users_assoc(struct rest_call *call)
 {
     static const char source[] = "op_handler_users_association";
@@ -841,7 +872,7 @@ static void post_users_assoc(struct rest_call *call)
             restdb_text(&p.ch, &op->set->default_account, account);
         if (!w->n_names)
             rest_error(call, ESLURM_REST_QUERY_UNMET, source, "users is missing");
-        else if (restdb_send(&p.ch))
+        else if (accounts_are_there(&p, op, source) && restdb_send(&p.ch))
             put_made(call, "added_users", &p.ch);
     }
     posting_done(&p);

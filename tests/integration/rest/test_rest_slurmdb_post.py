@@ -252,6 +252,26 @@ def test_with_associations(store):
     assert user["default"]["account"] == "chem" and [a["account"] for a in user["associations"]] == ["bio", "chem"]
 
 
+@pytest.mark.parametrize("more", [{"accounts": ["nosuch"]}, {"accounts": ["physics", "nosuch"]}, {"accounts": "physics,nosuch"},
+                                  {"accounts": ["physics"], "clusters": ["nowhere"]}])
+def test_users_in_an_account_that_is_not_there(store, shared, more):
+    """It was answered with 200 and a warning, and the user was in the other accounts."""
+    before = txns(shared)
+    status, answer = store.post(DB + "users_association/", {"association_condition": {"users": ["games"], **more}})
+    account = "nosuch" if "clusters" not in more else "physics on the clusters that the request names"
+    assert (status, answer["errors"]) == (422, [{
+        "description": f"there is no account {account}", "source": "op_handler_users_association",
+        "error_number": 2045, "error": "Invalid account or account/partition combination specified"}]), answer
+    assert store.get(DB + "user/games")[1]["users"] == [] and txns(shared) == before
+
+
+def test_default_account_that_is_not_there(store):
+    status, answer = store.post(DB + "users_association/", {"association_condition": {"users": ["games"], "accounts": ["physics"]},
+                                                            "user": {"defaultaccount": "nosuch"}})
+    assert [e["error_number"] for e in answer["errors"]] == [2045] and "there is no account nosuch" == answer["errors"][0]["description"]
+    assert store.get(DB + "user/games")[1]["users"] == []
+
+
 def test_delete_associations(store):
     answer = done(store.delete(DB + "association/?user=sys&account=physics"))
     assert len(answer["removed_associations"]) == 1 and "A = physics" in answer["removed_associations"][0]
