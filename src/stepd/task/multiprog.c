@@ -6,7 +6,6 @@
  * bounded. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -50,6 +49,21 @@ static bool next_line(const char **text, struct strbuf *sb)
     return true;
 }
 
+/* The number at p, before end; gives back what follows, NULL when there is none of 32 bits.  Not
+ * sscanf(3), which looks for the end of the whole list at every call. */
+static const char *read_number(const char *p, const char *end, uint32_t *ret)
+{
+    const char *begin = p;
+    uint64_t n = 0;
+
+    for (; p < end && isdigit((unsigned char)*p) && n <= UINT32_MAX; p++)
+        n = n * 10 + (uint64_t)(*p - '0');
+    if (p == begin || n > UINT32_MAX)
+        return NULL;
+    *ret = (uint32_t)n;
+    return p;
+}
+
 /* Is rank in the list?  *ret_offset: its place in it.  -1: not a list. */
 static int find_rank(const char *list, size_t len, uint32_t rank, uint32_t *ret_offset)
 {
@@ -61,19 +75,13 @@ static int find_rank(const char *list, size_t len, uint32_t rank, uint32_t *ret_
         return 1;
     }
     while (p < end) {
-        unsigned lo, hi;
-        int used;
+        uint32_t lo, hi;
 
-        if (!isdigit((unsigned char)*p) || sscanf(p, "%u%n", &lo, &used) != 1)
-            return -1;
-        p += used;
+        p = read_number(p, end, &lo);
         hi = lo;
-        if (p < end && *p == '-') {
-            if (!isdigit((unsigned char)p[1]) || sscanf(p + 1, "%u%n", &hi, &used) != 1)
-                return -1;
-            p += 1 + used;
-        }
-        if (hi < lo || (p < end && *p != ','))
+        if (p && p < end && *p == '-')
+            p = read_number(p + 1, end, &hi);
+        if (!p || hi < lo || (p < end && *p != ','))
             return -1;
         if (rank >= lo && rank <= hi) {
             *ret_offset = before + rank - lo;

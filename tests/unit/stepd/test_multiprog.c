@@ -62,8 +62,8 @@ static void test_ranks(void **state)
 static void test_mistakes(void **state)
 {
     static const char *const wrong[] = {
-        "a b\n",   "-1 a\n",   "3-1 a\n", "0- a\n", "0-x a\n",
-        "0;1 a\n", "0,,1 a\n", "0,* a\n", "** a\n",
+        "a b\n",    "-1 a\n",  "3-1 a\n", "0- a\n",         "0-x a\n",          "0;1 a\n",
+        "0,,1 a\n", "0,* a\n", "** a\n",  "4294967296 a\n", "1-4294967297 a\n",
     };
 
     (void)state;
