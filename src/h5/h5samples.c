@@ -30,8 +30,20 @@ const struct h5_table h5_tables[H5_KINDS] = {
                     { "WriteMB", true } },
                   10 },
     [H5_ENERGY] = { "Energy", { TIMES, { "Power", false } }, 3 },
-    [H5_FILESYSTEM] = { "Filesystem", { TIMES, { "ReadMB", true }, { "WriteMB", true } }, 4 },
-    [H5_NETWORK] = { "Network", { TIMES, { "InMB", true }, { "OutMB", true } }, 4 },
+    [H5_FILESYSTEM] = { "Filesystem",
+                        { TIMES,
+                          { "Reads", false },
+                          { "ReadMB", true },
+                          { "Writes", false },
+                          { "WriteMB", true } },
+                        6 },
+    [H5_NETWORK] = { "Network",
+                     { TIMES,
+                       { "PacketsIn", false },
+                       { "PacketsOut", false },
+                       { "InMB", true },
+                       { "OutMB", true } },
+                     6 },
 };
 
 /* ---- a line ---------------------------------------------------------------------------------- */

@@ -258,10 +258,9 @@ static void sample_step(struct step *s)
         stepprof_task(g->profile, i, s->tasks[i].rank, &use, s->tasks[i].exited);
     }
     if (g->has_io[NODEIO_NET])
-        stepprof_bytes(g->profile, PROFILE_NETWORK, g->io[NODEIO_NET].in, g->io[NODEIO_NET].out);
+        stepprof_io(g->profile, PROFILE_NETWORK, &g->io[NODEIO_NET].sum);
     if (g->has_io[NODEIO_LUSTRE])
-        stepprof_bytes(g->profile, PROFILE_FILESYSTEM, g->io[NODEIO_LUSTRE].in,
-                       g->io[NODEIO_LUSTRE].out);
+        stepprof_io(g->profile, PROFILE_FILESYSTEM, &g->io[NODEIO_LUSTRE].sum);
     stepprof_end(g->profile);
 }
 
@@ -455,13 +454,13 @@ static uint64_t value_of(const struct gather *g, size_t task, Pst__UseKind kind)
 
     switch (kind) {
     case PST__USE_KIND__USE_NET_IN:
-        return first ? g->io[NODEIO_NET].in : 0;
+        return first ? g->io[NODEIO_NET].sum.in : 0;
     case PST__USE_KIND__USE_NET_OUT:
-        return first ? g->io[NODEIO_NET].out : 0;
+        return first ? g->io[NODEIO_NET].sum.out : 0;
     case PST__USE_KIND__USE_LUSTRE_READ:
-        return first ? g->io[NODEIO_LUSTRE].in : 0;
+        return first ? g->io[NODEIO_LUSTRE].sum.in : 0;
     case PST__USE_KIND__USE_LUSTRE_WRITE:
-        return first ? g->io[NODEIO_LUSTRE].out : 0;
+        return first ? g->io[NODEIO_LUSTRE].sum.out : 0;
     case PST__USE_KIND__USE_CPU:
         return t->most.cpu_us;
     case PST__USE_KIND__USE_MEM:

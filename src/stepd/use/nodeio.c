@@ -13,7 +13,7 @@
 #define PATH_SIZE 512
 
 struct sum {
-    uint64_t in, out;
+    struct nodeio_count count;
     unsigned n; /* files that could be read */
 };
 
@@ -28,20 +28,30 @@ static bool add_number(const char *path, uint64_t *to)
     return true;
 }
 
+static bool add_counter(const struct nodeio *n, const char *interface, int len, const char *name,
+                        uint64_t *to)
+{
+    char path[PATH_SIZE];
+
+    (void)snprintf(path, sizeof(path), "%s/sys/class/net/%.*s/statistics/%s", n->root, len,
+                   interface, name);
+    return add_number(path, to);
+}
+
 static void read_interfaces(const struct nodeio *n, struct sum *sum)
 {
-    char in[PATH_SIZE], out[PATH_SIZE];
+    struct nodeio_count *c = &sum->count;
 
     for (const char *p = n->interfaces ? n->interfaces : ""; *p;) {
         size_t len = strcspn(p, ",");
         int most = (int)MIN(len, (size_t)64); /* the kernel's names have 15 */
 
-        (void)snprintf(in, sizeof(in), "%s/sys/class/net/%.*s/statistics/rx_bytes", n->root, most,
-                       p);
-        (void)snprintf(out, sizeof(out), "%s/sys/class/net/%.*s/statistics/tx_bytes", n->root, most,
-                       p);
-        if (len && add_number(in, &sum->in) && add_number(out, &sum->out))
+        if (len && add_counter(n, p, most, "rx_bytes", &c->in) &&
+            add_counter(n, p, most, "tx_bytes", &c->out)) {
             sum->n++;
+            (void)add_counter(n, p, most, "rx_packets", &c->n_in); /* bytes alone are fine too */
+            (void)add_counter(n, p, most, "tx_packets", &c->n_out);
+        }
         p += len + (p[len] == ',');
     }
 }
@@ -52,18 +62,22 @@ static void read_stats(const char *path, struct sum *sum)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");
     char line[256], name[32];
-    uint64_t bytes;
+    uint64_t times, bytes;
 
     if (!f)
         return;
     sum->n++;
     while (fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "%31s %*u samples [bytes] %*u %*u %" SCNu64, name, &bytes) != 2)
+        if (sscanf(line, "%31s %" SCNu64 " samples [bytes] %*u %*u %" SCNu64, name, &times,
+                   &bytes) != 3)
             continue;
-        if (strcmp(name, "read_bytes") == 0)
-            sum->in += bytes;
-        else if (strcmp(name, "write_bytes") == 0)
-            sum->out += bytes;
+        if (strcmp(name, "read_bytes") == 0) {
+            sum->count.in += bytes;
+            sum->count.n_in += times;
+        } else if (strcmp(name, "write_bytes") == 0) {
+            sum->count.out += bytes;
+            sum->count.n_out += times;
+        }
     }
 }
 
@@ -89,7 +103,7 @@ static void read_lustre(const struct nodeio *n, struct sum *sum)
     }
 }
 
-int nodeio_read(const struct nodeio *n, uint64_t *ret_in, uint64_t *ret_out)
+int nodeio_read(const struct nodeio *n, struct nodeio_count *ret)
 {
     struct sum sum = { 0 };
 
@@ -99,25 +113,30 @@ int nodeio_read(const struct nodeio *n, uint64_t *ret_in, uint64_t *ret_out)
         read_lustre(n, &sum);
     if (!sum.n)
         return -ENOENT;
-    *ret_in = sum.in;
-    *ret_out = sum.out;
+    *ret = sum.count;
     return 0;
 }
 
 int nodeio_begin(struct nodeio *n)
 {
-    n->in = n->out = 0;
-    return nodeio_read(n, &n->last_in, &n->last_out);
+    n->sum = (struct nodeio_count){ 0 };
+    return nodeio_read(n, &n->last);
+}
+
+static void add_growth(uint64_t *to, uint64_t now, uint64_t before)
+{
+    *to += now >= before ? now - before : now;
 }
 
 void nodeio_look(struct nodeio *n)
 {
-    uint64_t in, out;
+    struct nodeio_count now;
 
-    if (nodeio_read(n, &in, &out) < 0)
+    if (nodeio_read(n, &now) < 0)
         return;
-    n->in += in >= n->last_in ? in - n->last_in : in;
-    n->out += out >= n->last_out ? out - n->last_out : out;
-    n->last_in = in;
-    n->last_out = out;
+    add_growth(&n->sum.in, now.in, n->last.in);
+    add_growth(&n->sum.out, now.out, n->last.out);
+    add_growth(&n->sum.n_in, now.n_in, n->last.n_in);
+    add_growth(&n->sum.n_out, now.n_out, n->last.n_out);
+    n->last = now;
 }

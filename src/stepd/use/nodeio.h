@@ -1,4 +1,4 @@
-/* nodeio.h - bytes in and out of this machine, by counters of the kernel
+/* nodeio.h - what goes in and out of this machine, by counters of the kernel
  *
  * Over network interfaces, or of Lustre file systems.  The counters are those of the whole machine,
  * all its users together; a step counts what they grew by while it ran.  The counters are wide
@@ -9,16 +9,21 @@
 
 enum nodeio_kind { NODEIO_NET, NODEIO_LUSTRE, NODEIO_KINDS };
 
+struct nodeio_count {
+    uint64_t in, out;     /* bytes */
+    uint64_t n_in, n_out; /* packets of the network; reads and writes of file systems */
+};
+
 struct nodeio {
     const char *root;       /* the folder that stands for "/"; borrowed */
     const char *interfaces; /* of NODEIO_NET: "ib0,eth1"; borrowed */
     enum nodeio_kind kind;
-    uint64_t last_in, last_out;
-    uint64_t in, out; /* since nodeio_begin() */
+    struct nodeio_count last;
+    struct nodeio_count sum; /* since nodeio_begin() */
 };
 
 /* What the counters say now, all interfaces or file systems together.  -ENOENT: there are none. */
-int nodeio_read(const struct nodeio *n, uint64_t *ret_in, uint64_t *ret_out);
+int nodeio_read(const struct nodeio *n, struct nodeio_count *ret);
 /* Begin to count; root, interfaces and kind are set.  Errors as above. */
 int nodeio_begin(struct nodeio *n);
 /* Add what came since the last call.  A counter that is smaller than before has begun anew, since

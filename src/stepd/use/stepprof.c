@@ -33,8 +33,9 @@ struct stepprof {
     int64_t wall_us, mono_us; /* of the sample */
     struct strbuf lines;      /* not yet sent */
     struct last *tasks;
-    uint64_t energy_uj, in[2], out[2]; /* of the sample before; network, file systems */
-    int64_t energy_mono_us;            /* of the sample before; 0: none */
+    struct nodeio_count io[2]; /* of the sample before; network, file systems */
+    uint64_t energy_uj;        /* of the sample before */
+    int64_t energy_mono_us;    /* of the sample before; 0: none */
     size_t n_tasks;
 };
 
@@ -177,18 +178,21 @@ void stepprof_energy(struct stepprof *p, uint64_t used_uj)
     p->energy_mono_us = p->mono_us;
 }
 
-void stepprof_bytes(struct stepprof *p, enum stepprof_kind kind, uint64_t in, uint64_t out)
+void stepprof_io(struct stepprof *p, enum stepprof_kind kind, const struct nodeio_count *io)
 {
-    size_t i = kind == PROFILE_FILESYSTEM;
+    static const char *const names[2][4] = { { "PacketsIn", "InMB", "PacketsOut", "OutMB" },
+                                             { "Reads", "ReadMB", "Writes", "WriteMB" } };
+    const size_t i = kind == PROFILE_FILESYSTEM;
+    const char *what = i ? "Filesystem" : "Network";
+    struct nodeio_count *was = &p->io[i];
 
     if (!(p->kinds & kind))
         return;
-    add_line(p, i ? "ReadMB" : "InMB", i ? "Filesystem" : "Network",
-             count_since(in, p->in[i]) / MB);
-    add_line(p, i ? "WriteMB" : "OutMB", i ? "Filesystem" : "Network",
-             count_since(out, p->out[i]) / MB);
-    p->in[i] = in;
-    p->out[i] = out;
+    add_line(p, names[i][0], what, count_since(io->n_in, was->n_in));
+    add_line(p, names[i][1], what, count_since(io->in, was->in) / MB);
+    add_line(p, names[i][2], what, count_since(io->n_out, was->n_out));
+    add_line(p, names[i][3], what, count_since(io->out, was->out) / MB);
+    *was = *io;
 }
 
 void stepprof_end(struct stepprof *p)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stepd/use/nodeio.h"
+
 #define PROFILE_SOCKET "profile"    /* in profile_dir */
 #define PROFILE_DATAGRAM_MAX 65536u /* bytes: whole lines */
 
@@ -48,6 +50,6 @@ void stepprof_task(struct stepprof *p, size_t index, uint32_t rank, const struct
                    bool over);
 /* Of the node, since the step began. */
 void stepprof_energy(struct stepprof *p, uint64_t used_uj);
-void stepprof_bytes(struct stepprof *p, enum stepprof_kind kind, uint64_t in, uint64_t out);
+void stepprof_io(struct stepprof *p, enum stepprof_kind kind, const struct nodeio_count *io);
 /* The sample is whole: it leaves. */
 void stepprof_end(struct stepprof *p);

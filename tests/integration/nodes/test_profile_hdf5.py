@@ -99,14 +99,14 @@ def test_default_and_node_series(make_cluster):
         "AccountingStorageTRES=ic/sysfs\n"))
     c.write_conf(c.conf.read_text() + f"SlurmdParameters=devices_root={c.dir}/machine\n")
     counters = {"sys/cray/pm_counters/energy": "70 J 1 us", "sys/class/net/ib0/statistics/rx_bytes": "1048576",
-                "sys/class/net/ib0/statistics/tx_bytes": "0"}
+                "sys/class/net/ib0/statistics/tx_bytes": "0", "sys/class/net/ib0/statistics/rx_packets": "12"}
     for name, text in counters.items():
         path = c.dir / "machine" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
     c.start()
     job = c.sbatch("-n1", "--acctg-freq=task=1,energy=1", "-o", "out",
-                   wrap=f"sleep 2; echo 3145728 > {c.dir}/machine/sys/class/net/ib0/statistics/rx_bytes; "
+                   wrap=f"sleep 2; cd {c.dir}/machine/sys/class/net/ib0/statistics; echo 42 >rx_packets; echo 3145728 >rx_bytes; "
                         f"echo '90070 J 2 us' > {c.dir}/machine/sys/cray/pm_counters/energy; sleep 3")
     none = c.sbatch("-n1", wrap="true", env={"SBATCH_PROFILE": "none"})
     c.wait_end(job, 60)
@@ -116,7 +116,8 @@ def test_default_and_node_series(make_cluster):
     assert paths(file) == {f"{top}/Energy", f"{top}/Network"}
     energy, network = table(file, f"{top}/Energy"), table(file, f"{top}/Network")
     assert list(energy) == ["ElapsedTime", "EpochTime", "Power"] and max(energy["Power"]) > 1000
-    assert list(network) == ["ElapsedTime", "EpochTime", "InMB", "OutMB"] and sum(network["InMB"]) == 2 and not any(network["OutMB"])
+    assert list(network) == ["ElapsedTime", "EpochTime", "PacketsIn", "PacketsOut", "InMB", "OutMB"]
+    assert sum(network["InMB"]) == 2 and not any(network["OutMB"]) and sum(network["PacketsIn"]) == 30 and not any(network["PacketsOut"])
     assert not any(name.startswith(f"{none}_") for name in files(c))
 
 

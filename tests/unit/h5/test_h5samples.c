@@ -67,11 +67,17 @@ static void test_node(void **state)
             "InMB,job=7,step=-5,task=Network,host=n1 value=1 1000\n"
             "OutMB,job=7,step=-5,task=Network,host=n1 value=2 1000\n"
             "ReadMB,job=7,step=-5,task=Filesystem,host=n1 value=3 2000\n"
-            "WriteMB,job=7,step=-5,task=Filesystem,host=n1 value=4 2000\n");
+            "WriteMB,job=7,step=-5,task=Filesystem,host=n1 value=4 2000\n"
+            "PacketsIn,job=7,step=-5,task=Network,host=n1 value=900 1000\n"
+            "Writes,job=7,step=-5,task=Filesystem,host=n1 value=8 2000\n");
     assert_int_equal(h5samples_end(&s), 0);
     assert_int_equal(row(find(&s, H5_ENERGY, 0), 0)[2].count, 100);
-    assert_true(row(find(&s, H5_NETWORK, 0), 0)[3].real == 2);
-    assert_true(row(find(&s, H5_FILESYSTEM, 0), 0)[2].real == 3);
+    assert_int_equal(row(find(&s, H5_NETWORK, 0), 0)[2].count, 900);
+    assert_int_equal(row(find(&s, H5_NETWORK, 0), 0)[3].count,
+                     0); /* PacketsOut: nothing was said */
+    assert_true(row(find(&s, H5_NETWORK, 0), 0)[5].real == 2);
+    assert_true(row(find(&s, H5_FILESYSTEM, 0), 0)[3].real == 3);
+    assert_int_equal(row(find(&s, H5_FILESYSTEM, 0), 0)[4].count, 8);
     assert_int_equal(row(find(&s, H5_FILESYSTEM, 0), 0)[H5_COLUMN_ELAPSED].count, 1);
     h5samples_done(&s);
 }

@@ -155,12 +155,18 @@ static void test_nodeio(void **state)
     assert_int_equal(nodeio_begin(&n), -ENOENT);
     put("/sys/class/net/ib0/statistics/rx_bytes", "18446744073709551000\n");
     put("/sys/class/net/ib0/statistics/tx_bytes", "7\n");
+    put("/sys/class/net/ib0/statistics/rx_packets", "20\n");
+    put("/sys/class/net/ib0/statistics/tx_packets", "5\n");
     assert_int_equal(nodeio_begin(&n), 0);
     put("/sys/class/net/ib0/statistics/rx_bytes", "18446744073709551010\n");
     put("/sys/class/net/ib0/statistics/tx_bytes", "3\n"); /* the interface was made anew */
+    put("/sys/class/net/ib0/statistics/rx_packets", "24\n");
+    put("/sys/class/net/ib0/statistics/tx_packets", "2\n");
     nodeio_look(&n);
-    assert_int_equal(n.in, 10);
-    assert_int_equal(n.out, 3);
+    assert_int_equal(n.sum.in, 10);
+    assert_int_equal(n.sum.out, 3);
+    assert_int_equal(n.sum.n_in, 4);
+    assert_int_equal(n.sum.n_out, 2);
     n.kind = NODEIO_LUSTRE;
     assert_int_equal(nodeio_begin(&n), -ENOENT);
     put("/sys/kernel/debug/lustre/llite/a/stats",
@@ -168,13 +174,16 @@ static void test_nodeio(void **state)
     put("/sys/kernel/debug/lustre/llite/b/stats",
         "read_bytes 1 samples [bytes] 2 2 2\nread_bytes x\nopen 5 samples [regs]\n");
     assert_int_equal(nodeio_begin(&n), 0);
-    assert_int_equal(n.last_in, 42);
-    assert_int_equal(n.last_out, 50);
+    assert_int_equal(n.last.in, 42);
+    assert_int_equal(n.last.n_in, 4);
+    assert_int_equal(n.last.out, 50);
+    assert_int_equal(n.last.n_out, 3);
     memset(line, 'x', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     put("/sys/kernel/debug/lustre/llite/b/stats", line);
     nodeio_look(&n);
-    assert_int_equal(n.out, 0);
+    assert_int_equal(n.sum.out, 0);
+    assert_int_equal(n.sum.n_out, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)

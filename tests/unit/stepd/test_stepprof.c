@@ -129,13 +129,15 @@ static void test_node(void **state)
     stepprof_energy(p, 1000000); /* no time has passed: no power */
     stepprof_begin(p, 3000000, 12000000);
     stepprof_energy(p, 201000000);
-    stepprof_bytes(p, PROFILE_NETWORK, 1u << 20, 1u << 19);
-    stepprof_bytes(p, PROFILE_FILESYSTEM, 1, 1); /* not wanted */
+    stepprof_io(p, PROFILE_NETWORK, &(struct nodeio_count){ 1u << 20, 1u << 19, 700, 3 });
+    stepprof_io(p, PROFILE_FILESYSTEM, &(struct nodeio_count){ 1, 1, 1, 1 }); /* not wanted */
     stepprof_task(p, 0, 0, &(struct stepprof_use){ 0 }, false);
     stepprof_end(p);
     text = take_all();
     assert_string_equal(text, "Power,job=7,step=-5,task=Energy,host=n1 value=100 3000\n"
+                              "PacketsIn,job=7,step=-5,task=Network,host=n1 value=700 3000\n"
                               "InMB,job=7,step=-5,task=Network,host=n1 value=1 3000\n"
+                              "PacketsOut,job=7,step=-5,task=Network,host=n1 value=3 3000\n"
                               "OutMB,job=7,step=-5,task=Network,host=n1 value=0.5 3000\n");
     (void)stepprof_free(p);
 }
