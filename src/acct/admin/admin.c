@@ -5,6 +5,7 @@
  * changes are written in one transaction; otherwise the steps are undone backwards.  Memory and
  * database are the same between requests. */
 #include "acct/admin/admin_fed.h"
+#include "acct/admin/admin_cost.h"
 #include "acct/admin/admin_impl.h"
 
 #include <ctype.h>
@@ -127,6 +128,11 @@ int admin_run(struct admin *a, const struct admin_who *who, const Pst__AcctAdmin
         return -ENOMEM;
     pst__acct_admin_reply__init(reply);
     run_begin(&run, a, who, now_us);
+    r = cost_check_run(&run, req, err);
+    if (r < 0) {
+        pst__acct_admin_reply__free_unpacked(reply, NULL);
+        return r;
+    }
     for (size_t i = 0; i < req->n_ops && run.r == 0 && !failed; i++) {
         run.r = add_result(reply, &run.res);
         if (run.r == 0)

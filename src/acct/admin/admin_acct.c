@@ -34,9 +34,21 @@ static void make_account(struct admin_run *run, const char *name, const Pst__Acc
     run_txn(run, "Add Accounts", NULL, name, NULL, name, strbuf_str(&info));
 }
 
+/* On some cluster, as the account's users or those above it are. */
+static bool coordinates_account(struct admin_run *run, const char *account)
+{
+    const Pst__AcctClusterRecord *c;
+    size_t pos = 0;
+
+    while ((c = (const Pst__AcctClusterRecord *)am_next(run->a->am, AM_CLUSTER, &pos)))
+        if (!c->deleted && run_may_account(run, c->name, account))
+            return true;
+    return run_is_operator(run);
+}
+
 /* In one cluster.  False: it was there. */
 static bool attach_account(struct admin_run *run, const char *name, const char *cluster,
-                           const Pst__AcctSet *set)
+                           const Pst__AcctSet *set, bool is_new)
 {
     const char *above = set->parent ? set->parent : AM_ROOT;
     struct assoc *parent = am_find(run->a->am, cluster, above, NULL, NULL);
@@ -48,7 +60,9 @@ static bool attach_account(struct admin_run *run, const char *name, const char *
                  " error: No parent account '%s' on cluster '%s'", above, cluster);
         return true;
     }
-    if (!run_may_account(run, cluster, above)) {
+    /* who coordinates an account on one cluster may appoint others and sees its jobs on all: it is
+     * not taken by a place below one's own */
+    if (!run_may_account(run, cluster, above) || (!is_new && !coordinates_account(run, name))) {
         run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
         return true;
     }
@@ -80,14 +94,14 @@ void account_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
         const Pst__AccountRecord *have = am_account(run->a->am, where->names[i]);
         const char *name = where->names[i];
-        bool made = !have || have->deleted;
+        bool is_new = !have || have->deleted, made = is_new;
 
         if (!run_good_name(run, name))
             break;
-        if (made)
+        if (is_new)
             make_account(run, name, set);
         for (size_t c = 0; c < n && run_ok(run); c++) {
-            bool attached = attach_account(run, name, clusters[c], set);
+            bool attached = attach_account(run, name, clusters[c], set, is_new);
 
             if (!attached)
                 run_line(run, "%sAlready existing account %s on cluster %s",
@@ -340,17 +354,6 @@ static void remove_coordinator(Pst__AccountRecord *rec, const char *user)
     rec->n_coordinators = keep;
 }
 
-static bool may_appoint(struct admin_run *run, const char *account)
-{
-    const Pst__AcctClusterRecord *c;
-    size_t pos = 0;
-
-    while ((c = (const Pst__AcctClusterRecord *)am_next(run->a->am, AM_CLUSTER, &pos)))
-        if (!c->deleted && run_may_account(run, c->name, account))
-            return true;
-    return run_is_operator(run);
-}
-
 /* One account: users appointed or dismissed. */
 static void coord_change(struct admin_run *run, const char *account, const Pst__AcctCond *where,
                          bool add)
@@ -359,7 +362,7 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
     Pst__AccountRecord *rec;
     size_t changed = 0;
 
-    if (!may_appoint(run, account)) {
+    if (!coordinates_account(run, account)) {
         run_deny(run);
         return;
     }

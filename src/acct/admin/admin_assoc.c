@@ -54,49 +54,6 @@ static void log_add(struct admin_run *run, const Pst__AssocRecord *rec, const st
     run_txn(run, "Add Associations", rec->cluster, rec->account, rec->user, where, strbuf_str(&sb));
 }
 
-uint32_t assoc_make(struct admin_run *run, const char *cluster, const struct assoc *parent,
-                    const char *account, const char *user, const char *partition, bool is_default,
-                    const Pst__AcctSet *set)
-{
-    const Pst__AssocRecord *old = find_deleted(run, cluster, account, user, partition);
-    Pst__AssocRecord fresh = PST__ASSOC_RECORD__INIT;
-    Pst__AssocRecord *rec;
-    uint32_t id;
-
-    fresh.has_assoc_id = fresh.has_created_us = fresh.has_modified_us = 1;
-    fresh.assoc_id = old ? old->assoc_id : run->a->next_assoc++;
-    fresh.created_us = old ? old->created_us : run->now_us;
-    fresh.modified_us = run->now_us;
-    fresh.cluster = (char *)cluster; /* copied, not changed; likewise below */
-    fresh.account = (char *)account;
-    fresh.user = (char *)user;
-    fresh.partition = partition && *partition ? (char *)partition : NULL;
-    fresh.has_parent_id = parent != NULL;
-    fresh.parent_id = parent ? parent->id : 0;
-    fresh.has_is_default = fresh.is_default = is_default;
-    rec = run_dup(run, &fresh);
-    if (!rec)
-        return 0;
-    if (old)
-        run->a->deleted_assocs--;
-    id = rec->assoc_id;
-    assoc_set(run, rec, set);
-    log_add(run, rec, parent, set);
-    run_put_assoc(run, rec);
-    if (run_ok(run)) {
-        struct assoc *a = am_assoc(run->a->am, id);
-
-        run_assoc(run, a);
-        /* an account may be given the QOS later */
-        if (user && rec->has_default_qos_id && !am_may_use_qos(run->a->am, a, rec->default_qos_id))
-            run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
-    }
-    pst__assoc_record__free_unpacked(rec, NULL);
-    return run_ok(run) ? id : 0;
-}
-
-/* ---- changing -------------------------------------------------------------------------------- */
-
 /* May a coordinator give these QOS?  None that the account lacks. */
 static bool has_qos_above(struct admin_run *run, struct assoc *a, const Pst__AcctSet *set)
 {
@@ -141,6 +98,61 @@ static bool within_parent(struct admin_run *run, struct assoc *a, const Pst__Acc
     }
     return true;
 }
+
+/* What a coordinator gives stays within what the account has. */
+static void check_giver(struct admin_run *run, struct assoc *a, const Pst__AcctSet *set)
+{
+    if (run_is_operator(run))
+        return;
+    if (!has_qos_above(run, a, set))
+        run_deny(run);
+    else if (!within_parent(run, a, set))
+        run_fail(run, ESLURM_COORD_NO_INCREASE_JOB_LIMIT, NULL);
+}
+
+uint32_t assoc_make(struct admin_run *run, const char *cluster, const struct assoc *parent,
+                    const char *account, const char *user, const char *partition, bool is_default,
+                    const Pst__AcctSet *set)
+{
+    const Pst__AssocRecord *old = find_deleted(run, cluster, account, user, partition);
+    Pst__AssocRecord fresh = PST__ASSOC_RECORD__INIT;
+    Pst__AssocRecord *rec;
+    uint32_t id;
+
+    fresh.has_assoc_id = fresh.has_created_us = fresh.has_modified_us = 1;
+    fresh.assoc_id = old ? old->assoc_id : run->a->next_assoc++;
+    fresh.created_us = old ? old->created_us : run->now_us;
+    fresh.modified_us = run->now_us;
+    fresh.cluster = (char *)cluster; /* copied, not changed; likewise below */
+    fresh.account = (char *)account;
+    fresh.user = (char *)user;
+    fresh.partition = partition && *partition ? (char *)partition : NULL;
+    fresh.has_parent_id = parent != NULL;
+    fresh.parent_id = parent ? parent->id : 0;
+    fresh.has_is_default = fresh.is_default = is_default;
+    rec = run_dup(run, &fresh);
+    if (!rec)
+        return 0;
+    if (old)
+        run->a->deleted_assocs--;
+    id = rec->assoc_id;
+    assoc_set(run, rec, set);
+    log_add(run, rec, parent, set);
+    run_put_assoc(run, rec);
+    if (run_ok(run)) {
+        struct assoc *a = am_assoc(run->a->am, id);
+
+        run_assoc(run, a);
+        check_giver(run, a, set);
+        /* an account may be given the QOS later */
+        if (user && rec->has_default_qos_id && !am_may_use_qos(run->a->am, a, rec->default_qos_id))
+            run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
+    }
+    pst__assoc_record__free_unpacked(rec, NULL);
+    return run_ok(run) ? id : 0;
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
 
 /* Does it change which QOS there are, or which one jobs have that name none? */
 static bool sets_qos(const Pst__AcctSet *set)
@@ -239,10 +251,7 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
 
     if (!rec)
         return;
-    if (!run_is_operator(run) && !has_qos_above(run, a, set))
-        run_deny(run);
-    else if (!run_is_operator(run) && !within_parent(run, a, set))
-        run_fail(run, ESLURM_COORD_NO_INCREASE_JOB_LIMIT, NULL);
+    check_giver(run, a, set);
     if (!run_ok(run)) {
         pst__assoc_record__free_unpacked(rec, NULL);
         return;

@@ -45,7 +45,7 @@ struct admin_run {
     Pst__AcctTxnRecord **txns;
     size_t n_txns, cap_txns;
     struct admin_job_row *rows;
-    size_t n_rows;
+    size_t n_rows, rows_bytes;
 };
 
 /* ---- admin_run.c: records -------------------------------------------------------------------- */

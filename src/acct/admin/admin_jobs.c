@@ -14,6 +14,7 @@
 #include "model/job.h"
 
 #define HOUR_US (3600 * USEC_PER_SEC)
+#define ROWS_BYTES (64u << 20) /* of records that one request changes: they are held */
 #define JOBS_MAX 10000u /* that one request changes without naming them: their records are held */
 
 struct found {
@@ -64,6 +65,7 @@ static int keep_row(struct admin_run *run, const struct found *f, int64_t reroll
         free(data);
         return -ENOMEM;
     }
+    run->rows_bytes += len;
     more[run->n_rows++] = (struct admin_job_row){ .run = f->run,
                                                   .end_us = f->end_us,
                                                   .state = f->rec->state,
@@ -149,6 +151,10 @@ static void modify_one(struct admin_run *run, struct found *f, const Pst__AcctJo
         (set->admin_comment || set->system_comment || set->tres || !f->rec->user_name ||
          strcmp(f->rec->user_name, run->who->user) != 0)) {
         run_deny(run);
+        return;
+    }
+    if (run->rows_bytes > ROWS_BYTES) {
+        run_fail(run, ESLURM_RESULT_TOO_LARGE, "these jobs are too many for one request");
         return;
     }
     if (f->end_us == ACCT_OPEN_END) {

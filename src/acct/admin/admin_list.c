@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct/admin/admin_cost.h"
 #include "acct/admin/admin_impl.h"
 #include "acct/acctresv.h"
 #include "acct/accttres.h"
@@ -168,6 +169,17 @@ static bool wants_wckey(const Pst__AcctCond *w, const Pst__WckeyRecord *k)
            cond_has_id(w->ids, w->n_ids, k->wckey_id) && (!w->only_defaults || k->is_default);
 }
 
+/* What names users and accounts is for those who see them, and for who did it. */
+static int tell_txn(void *ctx, const ProtobufCMessage *txn)
+{
+    struct listing *l = ctx;
+    const Pst__AcctTxnRecord *t = (const Pst__AcctTxnRecord *)txn;
+    bool hidden = l->run.who->rules & (ADMIN_PRIVATE_USERS | ADMIN_PRIVATE_ACCOUNTS) &&
+                  !run_is_operator(&l->run) && strcmp(t->actor ? t->actor : "", l->run.who->user);
+
+    return hidden ? 0 : l->fn(l->ctx, txn);
+}
+
 static bool wants_resource(const Pst__AcctCond *w, const Pst__ResourceRecord *r)
 {
     bool in_cluster = !w->n_clusters;
@@ -197,7 +209,8 @@ static bool is_wanted(struct listing *l, const ProtobufCMessage *m)
     if (d == &pst__user_record__descriptor)
         return wants_user(l, (const Pst__UserRecord *)m);
     if (d == &pst__wckey_record__descriptor)
-        return wants_wckey(w, (const Pst__WckeyRecord *)m);
+        return wants_wckey(w, (const Pst__WckeyRecord *)m) &&
+               may_see_user(l, ((const Pst__WckeyRecord *)m)->user);
     if (d == &pst__resource_record__descriptor)
         return wants_resource(w, (const Pst__ResourceRecord *)m);
     if (d == &pst__tres_record__descriptor)
@@ -336,10 +349,13 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     Pst__AcctOpResult res = PST__ACCT_OP_RESULT__INIT;
     struct listing l = { .where = req->where ? req->where : &all, .fn = fn, .ctx = ctx };
+    int r;
 
     l.run = (struct admin_run){ .a = a, .who = who, .res = &res };
     l.run.level =
         who->root ? PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR : am_admin_level(a->am, who->user);
+    if ((r = cost_check_list(&l.run, req, err)) < 0)
+        return r;
     switch (req->entity) {
     case PST__ACCT_ENTITY__ACCT_ASSOC:
         return list_assocs(&l);
@@ -360,7 +376,7 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     case PST__ACCT_ENTITY__ACCT_FEDERATION:
         return list_kind(&l, AM_FEDERATION);
     case PST__ACCT_ENTITY__ACCT_TXN:
-        return rows_list_txns(a, l.where, fn, ctx);
+        return rows_list_txns(a, l.where, tell_txn, &l);
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
                    ? 0

@@ -732,6 +732,13 @@ static void delete_whole_users(struct admin_run *run, char **names, size_t n_nam
     }
 }
 
+static bool is_officer(struct admin_run *run, const char *name)
+{
+    const Pst__UserRecord *u = am_user(run->a->am, name);
+
+    return u && u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE;
+}
+
 static bool has_association(struct admin_run *run, const char *name)
 {
     return am_of_user(run->a->am, name) != NULL;
@@ -759,6 +766,10 @@ static void delete_user_assocs(struct admin_run *run, char **names, size_t n_nam
     for (size_t i = 0; n && i < n_had && run_ok(run); i++) {
         if (has_association(run, names[i]))
             continue;
+        if (!run_is_operator(run) && is_officer(run, names[i])) {
+            run_deny(run); /* his right would go with his record */
+            break;
+        }
         drop_user(run, names[i], run->a->deleted_assocs > before);
         run_string(run, &run->res->deleted_names, &run->res->n_deleted_names, names[i]);
     }
@@ -768,9 +779,8 @@ static void delete_user_assocs(struct admin_run *run, char **names, size_t n_nam
 static bool may_delete_all(struct admin_run *run, char **names, size_t n)
 {
     for (size_t i = 0; i < n && !run_is_operator(run); i++) {
-        const Pst__UserRecord *u = am_user(run->a->am, names[i]);
-
-        if (!has_association(run, names[i]) || !u || u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+        if (!has_association(run, names[i]) || !am_user(run->a->am, names[i]) ||
+            is_officer(run, names[i]))
             return false;
         for (struct assoc *a = am_of_user(run->a->am, names[i]); a; a = a->next_of_user)
             if (!run_may_account(run, a->rec->cluster, a->rec->account))

@@ -249,15 +249,20 @@ static int ensure_store(struct adminserve *s, struct err *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* A uid without a name is its number, unless somebody else has that for a name: then it is nobody,
+ * "". */
 static void name_of(uid_t uid, char *name, size_t size)
 {
     struct passwd pw, *found = NULL;
     char buf[4096];
 
-    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found) {
         (void)snprintf(name, size, "%s", found->pw_name);
-    else
-        (void)snprintf(name, size, "%u", uid);
+        return;
+    }
+    (void)snprintf(name, size, "%u", uid);
+    if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) != 0 || found)
+        name[0] = '\0';
 }
 
 static int run_admin(struct adminserve *s, struct request *q, const struct admin_who *who,

@@ -103,6 +103,74 @@ static void test_within_parent(void **state)
     close_office(&o);
 }
 
+/* What may not be changed afterwards may not be given at the start either. */
+static void test_added_within_parent(void **state)
+{
+    static const struct {
+        const char *set;
+        bool ok;
+    } cases[] = {
+        { "'limits':{'max_jobs':5}", true },
+        { "'limits':{'max_jobs':6}", false },
+        { "'limits':{'max_tres_per_job':[{'tres_id':1,'count':-1}]}", false },
+        { "'qos_ids':[1]", true },
+        { "'qos_added':[2]", false },
+        { "'qos_ids':[1,2],'default_qos_id':2", false },
+    };
+    struct office o;
+
+    open_office(&o, *state);
+    plant_tree(&o);
+    must(&o, "ADD", "QOS", "'where':{'names':['high']}");
+    must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
+    must(&o, "MODIFY", "ACCOUNT",
+         "'where':{'names':['science']},'set':{'assoc':{'limits':{'max_jobs':5,"
+         "'max_tres_per_job':[{'tres_id':1,'count':8}]}}}");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char body[256];
+
+        (void)snprintf(body, sizeof(body),
+                       "'where':{'names':['u%zu'],'accounts':['science']},'set':{'assoc':{%s}}", i,
+                       cases[i].set);
+        assert_int_equal(change_as(&o, &carol, "ADD", "USER", body) == 0, cases[i].ok);
+        (void)snprintf(body, sizeof(body),
+                       "'where':{'names':['a%zu']},'set':{'parent':'science','assoc':{%s}}", i,
+                       cases[i].set);
+        assert_int_equal(change_as(&o, &carol, "ADD", "ACCOUNT", body) == 0, cases[i].ok);
+    }
+    close_office(&o);
+}
+
+/* An account of another cluster does not become a coordinator's by a place below his own. */
+static void test_coordinator_takes_no_account(void **state)
+{
+    struct office o;
+
+    open_office(&o, *state);
+    plant_tree(&o);
+    must(&o, "ADD", "CLUSTER", "'where':{'names':['other']}");
+    must(&o, "ADD", "ACCOUNT", "'where':{'names':['secret'],'clusters':['other']}");
+    must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
+    assert_int_equal(change_as(&o, &carol, "ADD", "ACCOUNT",
+                               "'where':{'names':['secret'],'clusters':['demo']},"
+                               "'set':{'parent':'science'}"),
+                     ESLURM_ACCESS_DENIED);
+    assert_int_equal(
+        change_as(&o, &carol, "ADD", "COORD", "'where':{'users':['alice'],'accounts':['secret']}"),
+        ESLURM_ACCESS_DENIED);
+    /* a new one is his, and one that is has a second cluster */
+    assert_int_equal(change_as(&o, &carol, "ADD", "ACCOUNT",
+                               "'where':{'names':['mine'],'clusters':['demo']},"
+                               "'set':{'parent':'science'}"),
+                     0);
+    must(&o, "ADD", "ACCOUNT", "'where':{'names':['science'],'clusters':['other']}");
+    assert_int_equal(change_as(&o, &carol, "ADD", "ACCOUNT",
+                               "'where':{'names':['mine'],'clusters':['other']},"
+                               "'set':{'parent':'science'}"),
+                     0);
+    close_office(&o);
+}
+
 static void test_parent(void **state)
 {
     struct office o;
@@ -302,6 +370,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_add, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_modify, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_within_parent, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_added_within_parent, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_coordinator_takes_no_account, world_setup,
+                                        world_teardown),
         cmocka_unit_test_setup_teardown(test_parent, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_delete, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_coordinators, world_setup, world_teardown),

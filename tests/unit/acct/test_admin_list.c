@@ -161,6 +161,33 @@ static void test_private_assocs(void **state)
     close_office(&o);
 }
 
+/* The log and the keys name the users and accounts that are hidden. */
+static void test_private_traces(void **state)
+{
+    static const struct admin_who plain = { .user = "alice" },
+                                  users = { .user = "alice", .rules = ADMIN_PRIVATE_USERS },
+                                  accounts = { .user = "alice", .rules = ADMIN_PRIVATE_ACCOUNTS };
+    const char *all = "{'actions':['Add WCKeys']}";
+    struct office o;
+
+    open_office(&o, *state);
+    plant_tree(&o);
+    must(&o, "ADD", "WCKEY", "'where':{'names':['hers'],'users':['alice']}");
+    must(&o, "ADD", "WCKEY", "'where':{'names':['his'],'users':['bob']}");
+    assert_list_as(&o, &plain, "WCKEY", "", "name", "hers his");
+    assert_list_as(&o, &users, "WCKEY", "", "name", "hers");
+    assert_list_as(&o, &plain, "TXN", all, "actor", "root root");
+    assert_list_as(&o, &users, "TXN", all, "actor", "");
+    assert_list_as(&o, &accounts, "TXN", all, "actor", "");
+    assert_list_as(&o, &root_user, "TXN", all, "actor", "root root");
+    assert_int_equal(change_as(&o, &alice, "MODIFY", "USER",
+                               "'where':{'names':['alice']},"
+                               "'set':{'user':{'default_wckey':'hers'}}"),
+                     0);
+    assert_list_as(&o, &users, "TXN", "", "actor", "alice");
+    close_office(&o);
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -274,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_assocs, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_inherited, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_private_assocs, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_private_traces, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_sight, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_others, world_setup, world_teardown),
         cmocka_unit_test(test_types),

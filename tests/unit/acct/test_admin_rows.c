@@ -115,6 +115,10 @@ static void test_coordinator_deletes(void **state)
          "'where':{'names':['alice']},'set':{'user':{'admin_level':'ADMIN_OPERATOR'}}");
     assert_int_equal(change_as(&o, &carol, "DELETE", "USER", "'where':{'names':['alice']}"),
                      ESLURM_ACCESS_DENIED);
+    /* nor by the last of his associations, with which his record goes */
+    assert_int_equal(change_as(&o, &carol, "DELETE", "USER",
+                               "'where':{'names':['alice'],'accounts':['physics']}"),
+                     ESLURM_ACCESS_DENIED);
     must(&o, "MODIFY", "USER",
          "'where':{'names':['alice']},'set':{'user':{'admin_level':'ADMIN_NONE'}}");
     assert_int_equal(change_as(&o, &carol, "DELETE", "USER", "'where':{'names':['alice']}"), 0);
