@@ -11,12 +11,20 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 
-/* jansson's own limit of depth is 2,048: look first. */
-static bool nested_too_deep(const char *text, size_t len)
+#define CONTAINER_WEIGHT 8u
+
+static int too_heavy(struct err *err)
+{
+    return err_set(err, -E2BIG, "the body has too many values");
+}
+
+/* jansson's own limit of depth is 2,048, and it has none of values: look first. */
+static bool nested_too_deep(const char *text, size_t len, size_t *ret_weight)
 {
     unsigned depth = 0;
     bool quoted = false;
 
+    *ret_weight = 1;
     for (size_t i = 0; i < len; i++) {
         if (quoted && text[i] == '\\')
             i++;
@@ -26,18 +34,25 @@ static bool nested_too_deep(const char *text, size_t len)
             depth++;
         else if (!quoted && (text[i] == '}' || text[i] == ']') && depth)
             depth--;
+        if (!quoted)
+            *ret_weight += text[i] == ','                     ? 1
+                           : text[i] == '{' || text[i] == '[' ? CONTAINER_WEIGHT
+                                                              : 0;
         if (depth > RESTBODY_DEPTH)
             return true;
     }
     return false;
 }
 
-int restbody_parse_json(const char *text, size_t len, json_t **ret, struct err *err)
+int restbody_parse_json(const char *text, size_t len, size_t most, json_t **ret, struct err *err)
 {
     json_error_t where;
+    size_t weight;
 
-    if (nested_too_deep(text, len))
+    if (nested_too_deep(text, len, &weight))
         return err_set(err, -EINVAL, "the body is nested more than %u deep", RESTBODY_DEPTH);
+    if (weight > most)
+        return too_heavy(err);
     *ret = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
     if (!*ret)
         return err_set(err, -EINVAL, "line %d, column %d: %s", where.line, where.column,
@@ -51,6 +66,7 @@ struct reader {
     yaml_parser_t parser;
     struct err *err;
     unsigned depth;
+    size_t weight, most;
 };
 
 static json_t *refuse_text(struct reader *r, const char *why)
@@ -184,8 +200,15 @@ static json_t *read_container(struct reader *r, bool list, bool anchored)
 /* Takes the event. */
 static json_t *read_value(struct reader *r, yaml_event_t *e)
 {
+    bool scalar = e->type == YAML_SCALAR_EVENT;
     json_t *value;
 
+    r->weight += scalar ? 1 : CONTAINER_WEIGHT;
+    if (r->weight > r->most) {
+        yaml_event_delete(e);
+        (void)too_heavy(r->err);
+        return NULL;
+    }
     switch ((int)e->type) {
     case YAML_SCALAR_EVENT:
         value = read_scalar(r, e);
@@ -221,9 +244,9 @@ static json_t *read_document(struct reader *r)
     return read_value(r, &e);
 }
 
-int restbody_parse_yaml(const char *text, size_t len, json_t **ret, struct err *err)
+int restbody_parse_yaml(const char *text, size_t len, size_t most, json_t **ret, struct err *err)
 {
-    struct reader r = { .err = err };
+    struct reader r = { .err = err, .most = most };
 
     if (!yaml_parser_initialize(&r.parser))
         return err_nomem(err);
@@ -233,5 +256,7 @@ int restbody_parse_yaml(const char *text, size_t len, json_t **ret, struct err *
     yaml_parser_delete(&r.parser);
     if (*ret)
         return 0;
+    if (r.weight > most)
+        return -E2BIG;
     return err->text[0] ? -EINVAL : err_nomem(err);
 }

@@ -10,8 +10,11 @@
 #include "base/err.h"
 
 #define RESTBODY_DEPTH 32u
+/* An empty object is two bytes of text and hundreds of memory: a value counts 1, a list or an
+ * object 8. */
+#define RESTBODY_WEIGHT_MAX 4000000u
 
-/* Errors: -EINVAL, err says where. */
-int restbody_parse_json(const char *text, size_t len, json_t **ret, struct err *err);
+/* Errors: -EINVAL, err says where; -E2BIG the values weigh more than `most`. */
+int restbody_parse_json(const char *text, size_t len, size_t most, json_t **ret, struct err *err);
 /* Anchors and aliases are refused: a few bytes could stand for many. */
-int restbody_parse_yaml(const char *text, size_t len, json_t **ret, struct err *err);
+int restbody_parse_yaml(const char *text, size_t len, size_t most, json_t **ret, struct err *err);

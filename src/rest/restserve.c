@@ -36,7 +36,10 @@
 #define LONG_NICE 10
 #define SENT_AT_ONCE (64u * 1024)
 #define BODY_OF_ANYBODY (256u * 1024) /* more is kept for callers alone whom a daemon believes */
-#define PACKED_FROM 1024u             /* shorter answers are sent as they are */
+#define WEIGHT_OF_ANYBODY 64000u      /* likewise, of its values: some MiB of memory */
+#define DRAINED_MOST                                                                               \
+    (4 * REST_BODY_MAX)   /* of a body that is not wanted, so that its sender reads why */
+#define PACKED_FROM 1024u /* shorter answers are sent as they are */
 
 struct request {
     struct rest_call call;
@@ -46,6 +49,7 @@ struct request {
     struct rest_out *out; /* of an answer that streams */
     struct restgzip *gz;  /* what packs it; NULL: it is sent as it is */
     bool gzip;            /* the caller takes packed answers */
+    size_t came;          /* of the body */
     size_t rest_sent;     /* of what stayed in `answer` */
     pthread_t maker;
     bool yaml;
@@ -170,11 +174,25 @@ static enum MHD_Result queue_and_drop(struct MHD_Connection *conn, unsigned stat
     return sent;
 }
 
+static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    unsigned *n = ctx;
+
+    (void)kind;
+    (void)value;
+    *n += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+          strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    return MHD_YES;
+}
+
 /* Two lengths of one body: a proxy before us may have cut it where the other one says. */
 static bool has_two_lengths(struct MHD_Connection *conn)
 {
-    return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH) &&
-           MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    unsigned n = 0;
+
+    (void)MHD_get_connection_values(conn, MHD_HEADER_KIND, count_length, &n); /* counted */
+    return n > 1;
 }
 
 /* A refusal outside the API's own form: a sentence. */
@@ -285,14 +303,14 @@ static void give_links(struct rest_call *call)
     }
 }
 
-/* May the body become so long?  Whoever has no good token must not fill the memory of the server:
- * beyond a size that is for anybody, the daemon that the request is for is asked. */
-static bool may_be_long(struct request *q, size_t len)
+/* Does the daemon that the request is for believe the caller?  It is asked once.  Whoever has no
+ * good token must not fill the memory of the server. */
+static bool is_believed(struct request *q)
 {
     struct rest_call *call = &q->call;
 
-    if (len <= BODY_OF_ANYBODY || q->believed || q->stranger)
-        return !q->stranger;
+    if (q->believed || q->stranger)
+        return q->believed;
     if (call->row->open) {
         q->too_large = true;
         return false;
@@ -303,6 +321,12 @@ static bool may_be_long(struct request *q, size_t len)
     if (q->stranger)
         strbuf_done(&q->body);
     return q->believed;
+}
+
+/* May the body become so long?  Beyond a size that is for anybody a daemon is asked. */
+static bool may_be_long(struct request *q, size_t len)
+{
+    return len <= BODY_OF_ANYBODY ? !q->stranger : is_believed(q);
 }
 
 /* The members that objects of lists are to have: fields=.  false: an error was noted. */
@@ -450,21 +474,47 @@ static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *con
                           with_headers(&q->call.head, response, q->gz != NULL));
 }
 
-static int parse_body(struct request *q, struct MHD_Connection *conn, struct err *err)
+/* Values of at most this weight; -E2BIG: there are more. */
+static int parse_values(struct request *q, struct MHD_Connection *conn, size_t most,
+                        struct err *err)
 {
     const char *type =
         MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 
-    if (!q->body.len)
-        return 0;
     if (!type || names_json(type))
-        return restbody_parse_json(q->body.buf, q->body.len, &q->call.body, err);
+        return restbody_parse_json(q->body.buf, q->body.len, most, &q->call.body, err);
     if (names_yaml(type))
-        return restbody_parse_yaml(q->body.buf, q->body.len, &q->call.body, err);
+        return restbody_parse_yaml(q->body.buf, q->body.len, most, &q->call.body, err);
     return err_set(err, -EMEDIUMTYPE, "HTTP Content-Type header is unknown or unsupported");
 }
 
-/* Content-Encoding: gzip, or none.  Errors: -EMEDIUMTYPE another one; as restgzip_unpack(). */
+/* -EACCES: the values are too many for a stranger; why is noted. */
+static int parse_body(struct request *q, struct MHD_Connection *conn, struct err *err)
+{
+    int r;
+
+    if (!q->body.len)
+        return 0;
+    r = parse_values(q, conn, q->believed ? RESTBODY_WEIGHT_MAX : WEIGHT_OF_ANYBODY, err);
+    if (r != -E2BIG || q->believed)
+        return r;
+    return is_believed(q) ? parse_values(q, conn, RESTBODY_WEIGHT_MAX, err) : -EACCES;
+}
+
+/* What becomes large when it is unpacked is a large body. */
+static int unpack_gzip(struct request *q, struct strbuf *plain)
+{
+    const char *packed = q->body.buf ? q->body.buf : "";
+    int r =
+        restgzip_unpack(packed, q->body.len, q->believed ? REST_BODY_MAX : BODY_OF_ANYBODY, plain);
+
+    if (r != -EFBIG || q->believed)
+        return r;
+    return is_believed(q) ? restgzip_unpack(packed, q->body.len, REST_BODY_MAX, plain) : -EACCES;
+}
+
+/* Content-Encoding: gzip, or none.  Errors: -EMEDIUMTYPE another one; -EACCES too large for a
+ * stranger; as restgzip_unpack(). */
 static int unpack_body(struct request *q, struct MHD_Connection *conn)
 {
     const char *coding =
@@ -476,7 +526,7 @@ static int unpack_body(struct request *q, struct MHD_Connection *conn)
         return 0;
     if (strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "x-gzip") != 0)
         return -EMEDIUMTYPE;
-    r = restgzip_unpack(q->body.buf ? q->body.buf : "", q->body.len, REST_BODY_MAX, &plain);
+    r = unpack_gzip(q, &plain);
     if (r < 0)
         return r;
     strbuf_done(&q->body);
@@ -484,8 +534,20 @@ static int unpack_body(struct request *q, struct MHD_Connection *conn)
     return 0;
 }
 
+/* Why was noted when a daemon was asked. */
+static enum MHD_Result refuse_stranger(struct request *q, struct MHD_Connection *conn)
+{
+    if (!q->stranger) /* a path for anybody takes no large body */
+        return send_text(q, conn, HTTP_TOO_LARGE, "The body is too large");
+    restreply_begin(&q->call, &q->answer, style_of(q));
+    restreply_end(&q->call);
+    return send_answer(q, conn);
+}
+
 static enum MHD_Result refuse_body(struct request *q, struct MHD_Connection *conn, int r)
 {
+    if (r == -EACCES)
+        return refuse_stranger(q, conn);
     if (r == -EMEDIUMTYPE)
         return send_text(q, conn, HTTP_MEDIA_TYPE, "Content-Encoding is gzip, or there is none");
     if (r == -EFBIG)
@@ -498,11 +560,8 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
     struct err err = { .text = "" };
     int r;
 
-    if (q->stranger) { /* why is noted */
-        restreply_begin(&q->call, &q->answer, style_of(q));
-        restreply_end(&q->call);
-        return send_answer(q, conn);
-    }
+    if (q->stranger)
+        return refuse_stranger(q, conn);
     if (q->too_large || q->body.failed)
         return send_text(q, conn, HTTP_TOO_LARGE, "The body is larger than 16 MiB");
     r = unpack_body(q, conn);
@@ -511,6 +570,10 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
     r = parse_body(q, conn, &err);
     if (r == -EMEDIUMTYPE)
         return send_text(q, conn, HTTP_MEDIA_TYPE, err.text);
+    if (r == -EACCES)
+        return refuse_stranger(q, conn);
+    if (r == -E2BIG)
+        return send_text(q, conn, HTTP_TOO_LARGE, "The body has too many values");
     if (r < 0)
         return send_text(q, conn, HTTP_BAD_REQUEST, slurm_err_text(ESLURM_REST_FAIL_PARSING));
     if (q->path.row->streams)
@@ -717,6 +780,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
         return begin_request(q, conn, method, path);
     }
     if (*len) {
+        q->came += *len;
+        if (q->came > DRAINED_MOST)
+            return MHD_NO;
         q->too_large = q->too_large || q->body.len + *len > REST_BODY_MAX;
         if (!q->too_large && !q->sent && may_be_long(q, q->body.len + *len))
             strbuf_addn(&q->body, data, *len);

@@ -35,9 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parse_path(text);
     free(text);
     if (data[0] & 1)
-        (void)restbody_parse_yaml((const char *)data + 1, size - 1, &value, &err);
+        (void)restbody_parse_yaml((const char *)data + 1, size - 1, RESTBODY_WEIGHT_MAX, &value,
+                                  &err);
     else
-        (void)restbody_parse_json((const char *)data + 1, size - 1, &value, &err);
+        (void)restbody_parse_json((const char *)data + 1, size - 1, RESTBODY_WEIGHT_MAX, &value,
+                                  &err);
     (void)rest_number(value);
     json_decref(value);
     return 0;

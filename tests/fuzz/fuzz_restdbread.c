@@ -73,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *body = NULL;
     char *text = NULL;
 
-    if (size > 65536 || restbody_parse_json((const char *)data, size, &body, &err) < 0)
+    if (size > 65536 ||
+        restbody_parse_json((const char *)data, size, RESTBODY_WEIGHT_MAX, &body, &err) < 0)
         return 0;
     make_store();
     read_assoc(body);

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (!rest.config.conf)
         rest.config.conf = load_conf(); /* for all inputs */
-    if (restbody_parse_json((const char *)data, size, &call.body, &err) < 0)
+    if (restbody_parse_json((const char *)data, size, RESTBODY_WEIGHT_MAX, &call.body, &err) < 0)
         return 0;
     restjob_init(&job);
     if (restjob_read(&call, call.body, "#/job", &job))

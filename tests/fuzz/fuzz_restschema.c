@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     find_rows();
     if (size < 2 || size > 65536 ||
-        restbody_parse_json((const char *)data + 1, size - 1, &body, &err) < 0)
+        restbody_parse_json((const char *)data + 1, size - 1, RESTBODY_WEIGHT_MAX, &body, &err) < 0)
         return 0;
     row = rows[data[0] % n_rows];
     if (check_body(row, body, &warnings)) {

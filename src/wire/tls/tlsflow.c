@@ -10,6 +10,7 @@
 #include "wire/tls/tls.h"
 
 #define BUFFER (16u * 1024)
+#define TURN 32u /* buffers; then the next connection is looked at */
 
 struct direction {
     uint8_t bytes[BUFFER];
@@ -40,6 +41,7 @@ int tlsflow_new(struct tls *tls, int net_fd, int plain_fd, struct tlsflow **ret)
 static bool move_in(struct tlsflow *f)
 {
     struct direction *d = &f->in;
+    unsigned reads = 0;
     ssize_t n = 1;
 
     while (n > 0) {
@@ -49,6 +51,8 @@ static bool move_in(struct tlsflow *f)
             d->ended = n == 0;
             if (n > 0)
                 d->len = (size_t)n;
+            if (n > 0 && ++reads == TURN)
+                return true; /* the rest waits for room, which is there: it is looked at again */
         }
         if (n > 0 && d->pos < d->len) {
             n = send(f->plain_fd, d->bytes + d->pos, d->len - d->pos, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -65,6 +69,7 @@ static bool move_in(struct tlsflow *f)
 static bool move_out(struct tlsflow *f)
 {
     struct direction *d = &f->out;
+    unsigned reads = 0;
     ssize_t n = 1;
 
     while (n > 0) {
@@ -75,6 +80,8 @@ static bool move_out(struct tlsflow *f)
             if (n > 0)
                 d->len = (size_t)n;
             n = n < 0 ? -errno : n;
+            if (n > 0 && ++reads == TURN)
+                return true; /* as above */
         }
         if (n > 0 && d->pos < d->len) {
             n = tls_write(f->tls, d->bytes + d->pos, d->len - d->pos);

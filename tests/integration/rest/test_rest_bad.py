@@ -3,6 +3,7 @@
 Each has one answer from 400 on (or the connection ends), changes nothing, and leaves both daemons alive."""
 
 import base64
+import gzip
 import hashlib
 import hmac
 import json
@@ -102,6 +103,10 @@ def test_no_second_request_is_smuggled(rest):
     for headers in (["Content-Length: 4", "Transfer-Encoding: chunked"], ["Transfer-Encoding: chunked", "Content-Length: 4"]):
         status, text = send(rest, head(rest, f"POST {SUBMIT} HTTP/1.1", *headers) + b"0\r\n\r\n" + inner.encode())
         assert b'"pings"' not in text
+    for lengths in ((2, 400), (400, 2)):
+        headers = [f"Content-Length: {n}" for n in lengths]
+        status, text = send(rest, head(rest, f"POST {SUBMIT} HTTP/1.1", *headers) + b"{}" + inner.encode())
+        assert b'"pings"' not in text and text.count(b"HTTP/1.1 ") == 1, text[:300]
 
 
 def test_pipelined(rest):
@@ -235,6 +240,33 @@ def test_strangers_have_no_large_bodies(rest):
             s.close()
     status, answer = rest.post("job/submit", b" " * (1 << 20) + b"{}")
     assert status == 422 and answer["errors"], "a caller with a good token may send it"
+
+
+def test_a_body_without_end(rest):
+    """What is too large is read on, so that its sender reads why, but not for ever."""
+    text = head(rest, f"POST {SUBMIT} HTTP/1.1", "Transfer-Encoding: chunked").decode().replace(rest.token("root"), TOKENS["other key"])
+    piece = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+    with socket.create_connection(("127.0.0.1", rest.port), timeout=60) as s:
+        s.sendall(text.encode())
+        with pytest.raises(OSError):
+            for _ in range(120):
+                s.sendall(piece)
+
+
+def test_strangers_have_no_large_values(rest):
+    """Some KiB of gzip that become 16 MiB of empty objects, and as many plain ones as fit: for callers alone whom a daemon believes."""
+    many = b"[" + b"{}," * ((16 << 20) // 3 - 10) + b"{}]"
+    plain = b"[" + b"{}," * 80_000 + b"{}]"
+    before = memory_mib(rest)
+    for body, more in ((gzip.compress(many), {"Content-Encoding": "gzip"}), (plain, {})):
+        for kind in ("application/json", "application/x-yaml"):
+            status, _, answer = rest.raw("POST", SUBMIT, body, {"X-SLURM-USER-TOKEN": TOKENS["other key"], "Content-Type": kind} | more)
+            assert status == 511 and json.loads(answer)["errors"], (status, answer)
+    assert memory_mib(rest) - before < 60
+    # who is believed may send much, not everything
+    assert rest.post("job/submit", plain)[0] == 422
+    assert rest.post("job/submit", gzip.compress(many), Content_Encoding="gzip") == (413, "The body has too many values")
+    assert rest.post("job/submit", many, Content_Type="application/x-yaml") == (413, "The body has too many values")
 
 
 @pytest.mark.parametrize("path", [

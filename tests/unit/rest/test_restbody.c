@@ -17,7 +17,7 @@ static json_t *json_of(const char *text)
     struct err err = { .text = "" };
     json_t *value = NULL;
 
-    assert_int_equal(restbody_parse_json(text, strlen(text), &value, &err), 0);
+    assert_int_equal(restbody_parse_json(text, strlen(text), RESTBODY_WEIGHT_MAX, &value, &err), 0);
     return value;
 }
 
@@ -26,7 +26,7 @@ static json_t *yaml_of(const char *text)
     struct err err = { .text = "" };
     json_t *value = NULL;
 
-    if (restbody_parse_yaml(text, strlen(text), &value, &err) < 0)
+    if (restbody_parse_yaml(text, strlen(text), RESTBODY_WEIGHT_MAX, &value, &err) < 0)
         fail_msg("%s", err.text);
     return value;
 }
@@ -42,7 +42,9 @@ static void test_bad_json(void **state)
         struct err err = { .text = "" };
         json_t *value = NULL;
 
-        assert_int_equal(restbody_parse_json(bad[i], strlen(bad[i]), &value, &err), -EINVAL);
+        assert_int_equal(
+            restbody_parse_json(bad[i], strlen(bad[i]), RESTBODY_WEIGHT_MAX, &value, &err),
+            -EINVAL);
         assert_null(value);
         assert_true(err.text[0]);
     }
@@ -52,8 +54,9 @@ static void test_bad_json(void **state)
         json_t *value = NULL;
 
         memset(deep + depth, ']', depth);
-        assert_int_equal(restbody_parse_json(deep, (size_t)2 * depth, &value, &err),
-                         depth > RESTBODY_DEPTH ? -EINVAL : 0);
+        assert_int_equal(
+            restbody_parse_json(deep, (size_t)2 * depth, RESTBODY_WEIGHT_MAX, &value, &err),
+            depth > RESTBODY_DEPTH ? -EINVAL : 0);
         json_decref(value);
         memset(deep, '[', sizeof(deep));
     }
@@ -83,7 +86,9 @@ static void test_bad_yaml(void **state)
         struct err err = { .text = "" };
         json_t *value = NULL;
 
-        assert_int_equal(restbody_parse_yaml(bad[i], strlen(bad[i]), &value, &err), -EINVAL);
+        assert_int_equal(
+            restbody_parse_yaml(bad[i], strlen(bad[i]), RESTBODY_WEIGHT_MAX, &value, &err),
+            -EINVAL);
         assert_null(value);
         assert_true(err.text[0]);
     }
@@ -93,7 +98,8 @@ static void test_bad_yaml(void **state)
         struct err err = { .text = "" };
         json_t *value = NULL;
 
-        assert_int_equal(restbody_parse_yaml(deep, 200, &value, &err), -EINVAL);
+        assert_int_equal(restbody_parse_yaml(deep, 200, RESTBODY_WEIGHT_MAX, &value, &err),
+                         -EINVAL);
     }
 }
 
