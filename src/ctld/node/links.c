@@ -410,22 +410,54 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- reconciliation -------------------------------------------------------------------------- */
 
-static bool reports_step(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id,
+/* A step that a registration tells of: running or ended. */
+struct told_step {
+    uint32_t job_id, step_id;
+    uint64_t run_id;
+};
+
+/* All of them, sorted: a node that tells of many must not have each compared with each. */
+struct told_steps {
+    struct told_step *list;
+    size_t n;
+};
+
+static int compare_told(const void *pa, const void *pb)
+{
+    const struct told_step *a = pa, *b = pb;
+
+    if (a->job_id != b->job_id)
+        return a->job_id > b->job_id ? 1 : -1;
+    if (a->step_id != b->step_id)
+        return a->step_id > b->step_id ? 1 : -1;
+    return (a->run_id > b->run_id) - (a->run_id < b->run_id);
+}
+
+static void gather_told(const Pst__NodeRegister *reg, struct told_steps *ret)
+{
+    size_t n = 0;
+
+    ret->list = must(calloc(reg->n_running + reg->n_ended + 1, sizeof(*ret->list)));
+    for (size_t i = 0; i < reg->n_running; i++)
+        ret->list[n++] = (struct told_step){ reg->running[i]->job_id, reg->running[i]->step_id,
+                                             reg->running[i]->run_id };
+    for (size_t i = 0; i < reg->n_ended; i++)
+        ret->list[n++] = (struct told_step){ reg->ended[i]->job_id, reg->ended[i]->step_id,
+                                             reg->ended[i]->run_id };
+    qsort(ret->list, n, sizeof(*ret->list), compare_told);
+    ret->n = n;
+}
+
+static bool reports_step(const struct told_steps *told, uint32_t job_id, uint32_t step_id,
                          uint64_t run_id)
 {
-    for (size_t i = 0; i < reg->n_running; i++)
-        if (reg->running[i]->job_id == job_id && reg->running[i]->step_id == step_id &&
-            reg->running[i]->run_id == run_id)
-            return true;
-    for (size_t i = 0; i < reg->n_ended; i++)
-        if (reg->ended[i]->job_id == job_id && reg->ended[i]->step_id == step_id &&
-            reg->ended[i]->run_id == run_id)
-            return true;
-    return false;
+    const struct told_step key = { job_id, step_id, run_id };
+
+    return bsearch(&key, told->list, told->n, sizeof(key), compare_told) != NULL;
 }
 
 /* A job that the model has on this node. */
-static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg,
+static void reconcile_job(struct ctld *ctld, struct node *n, const struct told_steps *told,
                           struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
@@ -441,7 +473,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     }
     if (prologs_await(ctld, j, (size_t)pos) && !job_waits_for_prolog(r))
         launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* asked, it answers again */
-    if (batch_here && !reports_step(reg, r->job_id, STEP_BATCH, r->db_id)) {
+    if (batch_here && !reports_step(told, r->job_id, STEP_BATCH, r->db_id)) {
         if (r->has_batch_started && r->batch_started) {
             struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                                    .reason = PST__JOB_REASON__REASON_NODE_DOWN,
@@ -460,21 +492,21 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     for (struct step *s = j->steps, *next; s; s = next) {
         next = s->next;
         if (s->waiting && async_awaits(s, n->rec->node_id) &&
-            !reports_step(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            !reports_step(told, r->job_id, s->rec->step_id, r->db_id)) {
             /* it has not said that it got this far */
             async_launch_on(ctld, j, s, n, ctld->applied_lsn);
             continue;
         }
         if (s->rec->step_id == STEP_EXTERN && s->waiting &&
             bitmap_test(s->waiting, (uint32_t)pos) &&
-            !reports_step(reg, r->job_id, STEP_EXTERN, r->db_id)) {
+            !reports_step(told, r->job_id, STEP_EXTERN, r->db_id)) {
             launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* as above */
             continue;
         }
         if (s->rec->step_id != STEP_BATCH && s->rec->step_id != STEP_EXTERN && s->waiting &&
             s->rec->start_us + STEP_GRACE_US < core_now() &&
             alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
-            !reports_step(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            !reports_step(told, r->job_id, s->rec->step_id, r->db_id)) {
             Pst__StepEnd lost = PST__STEP_END__INIT;
 
             SET(&lost, exit_status, SIGKILL);
@@ -484,13 +516,13 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
 }
 
 /* What the node has that the model does not (any more). */
-static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg,
+static void reconcile_stray(struct ctld *ctld, struct node *n, const struct told_steps *told,
                             const Pst__RunningStep *run)
 {
     const struct job *j = cluster_job(ctld->cluster, run->job_id);
     Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
 
-    if (run->job_id >= JOB_ID_NO_JOB_MIN && reports_step(reg, run->job_id, 0, run->run_id))
+    if (run->job_id >= JOB_ID_NO_JOB_MIN && reports_step(told, run->job_id, 0, run->run_id))
         return; /* --no-allocate: the node ends it with its step */
     if (j && j->rec->db_id == run->run_id && job_holds_resources(j->rec) &&
         alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
@@ -502,7 +534,7 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__NodeRe
     (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
 }
 
-static void reconcile_jobs(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg)
+static void reconcile_jobs(struct ctld *ctld, struct node *n, const struct told_steps *told)
 {
     size_t count;
     _cleanup_free_ uint32_t *ids = node_jobs(ctld, n, &count);
@@ -511,17 +543,55 @@ static void reconcile_jobs(struct ctld *ctld, struct node *n, const Pst__NodeReg
         struct job *j = cluster_job(ctld->cluster, ids[i]); /* one before may have ended it */
 
         if (j && job_holds_resources(j->rec) && alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
-            reconcile_job(ctld, n, reg, j);
+            reconcile_job(ctld, n, told, j);
     }
 }
 
-/* The node that registers; NULL: refused, and answered. */
+/* What the node says that it has, against the model. */
+static void reconcile_told(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg)
+{
+    struct told_steps told;
+
+    gather_told(reg, &told);
+    reconcile_jobs(ctld, n, &told);
+    for (size_t i = 0; i < reg->n_running; i++) {
+        if (reg->running[i]->step_id == STEP_BATCH)
+            batch_launched(ctld, n, reg->running[i]);
+        reconcile_stray(ctld, n, &told, reg->running[i]);
+    }
+    for (size_t i = 0; i < reg->n_ended; i++)
+        step_end(ctld, n, reg->ended[i]);
+    for (size_t i = 0; i < reg->n_jobs; i++)
+        reconcile_stray(ctld, n, &told, reg->jobs[i]);
+    free(told.list);
+}
+
 /* Where nodes have certificates of an authority: it is no node that shows none. */
 static bool lacks_certificate(const struct ctld *ctld, const struct peer *peer)
 {
     return peer->tls && !peer->certified && conf_tls_has_files(ctld->conf);
 }
 
+/* Nodes that describe themselves: whose key it is is asked before anything is made or changed. */
+static struct node *described_node(struct ctld *ctld, const struct cmd *cmd,
+                                   const Pst__NodeRegister *reg, int *ret_code,
+                                   char text[DYNREG_TEXT])
+{
+    const char *name = reg->node && reg->node->name ? reg->node->name : "";
+    const struct node *n = cluster_node_named(ctld->cluster, name);
+    const uint8_t *bind;
+    char why[NODEKEYS_TEXT];
+    int r = n ? nodekeys_judge(ctld, n, conn_peer(cmd->conn), reg, &bind, why)
+              : nodekeys_judge_new(ctld, name, conn_peer(cmd->conn), reg, why);
+
+    if (r == 0)
+        return dynreg_node(ctld, reg, conn_peer(cmd->conn)->addr, ret_code, text);
+    *ret_code = ESLURM_ACCESS_DENIED;
+    (void)snprintf(text, DYNREG_TEXT, "%s", why);
+    return NULL;
+}
+
+/* The node that registers; NULL: refused, and answered. */
 static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
                                      const Pst__NodeRegister *reg)
 {
@@ -538,7 +608,7 @@ static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
                strcmp(before->rec->name, reg->node->name) != 0)
         n = cluster_node_named(ctld->cluster, reg->node->name); /* refused by the caller */
     else if (reg->node_line)
-        n = dynreg_node(ctld, reg, conn_peer(cmd->conn)->addr, &code, text);
+        n = described_node(ctld, cmd, reg, &code, text);
     else if (reg->node && reg->node->name)
         n = cluster_node_named(ctld->cluster, reg->node->name);
     if (n && noderecord_is_external(n->rec)) {
@@ -662,16 +732,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         SET(&reply, silence_ms, ctld->silence_ms);
     nodetopology_fill(ctld, n->rec->node_id, &place);
     reply.topology = &place;
-    reconcile_jobs(ctld, n, reg);
-    for (size_t i = 0; i < reg->n_running; i++) {
-        if (reg->running[i]->step_id == STEP_BATCH)
-            batch_launched(ctld, n, reg->running[i]);
-        reconcile_stray(ctld, n, reg, reg->running[i]);
-    }
-    for (size_t i = 0; i < reg->n_ended; i++)
-        step_end(ctld, n, reg->ended[i]);
-    for (size_t i = 0; i < reg->n_jobs; i++)
-        reconcile_stray(ctld, n, reg, reg->jobs[i]);
+    reconcile_told(ctld, n, reg);
     /* Last: it acknowledges what was reported as ended. */
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
     pb_done(&place.base);

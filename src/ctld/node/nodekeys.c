@@ -186,6 +186,27 @@ int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *p
     return -EACCES;
 }
 
+int nodekeys_judge_new(struct ctld *ctld, const char *name, const struct peer *peer,
+                       const Pst__NodeRegister *reg, char why[NODEKEYS_TEXT])
+{
+    bool own = peer->method == PST__AUTH_METHOD__AUTH_NODE;
+    const uint8_t *key = own                               ? peer->node_key
+                         : reg->node_key.len == IDKEY_SIZE ? reg->node_key.data
+                                                           : NULL;
+    int64_t id = key ? find_key(ctld->nodekeys, key) : -1;
+    const struct node *other = id < 0 ? NULL : cluster_node(ctld->cluster, (uint32_t)id);
+
+    if (other)
+        (void)snprintf(why, NODEKEYS_TEXT, "this is the key of node %.60s, not of %.60s",
+                       other->rec->name, name);
+    else if (own && !peer->node_enrols)
+        (void)snprintf(why, NODEKEYS_TEXT, "node %.60s is not there, and its key is nobody's",
+                       name);
+    else
+        return 0;
+    return -EACCES;
+}
+
 bool nodekeys_fits(struct ctld *ctld, const char *text, const char *node, size_t n)
 {
     const struct node *at = cluster_node_named(ctld->cluster, node);

@@ -14,6 +14,9 @@
  * from the arguments.  -EACCES: why has the sentence. */
 int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *peer,
                    const Pst__NodeRegister *reg, const uint8_t **ret_bind, char why[NODEKEYS_TEXT]);
+/* The same for a node that is not there yet. */
+int nodekeys_judge_new(struct ctld *ctld, const char *name, const struct peer *peer,
+                       const Pst__NodeRegister *reg, char why[NODEKEYS_TEXT]);
 /* Must the node learn the controllers' key before it is in?  Without that key it refuses launch
  * keys of its own key, and jobs start on a node as soon as it is in. */
 bool nodekeys_must_teach(const struct ctld *ctld, const Pst__NodeRegister *reg);

@@ -177,10 +177,19 @@ static void forget_job(struct ctld *ctld, struct job *job)
     nodeusers_drop(ctld->nodeusers, job->rec->job_id);
 }
 
+/* Is each of its users one who coordinates it? */
+static bool has_coordinating_users(const struct assoc_mgr *am, const Pst__AssocRecord *user)
+{
+    const Pst__AccountRecord *account = am_account(am, user->account);
+
+    return account && !account->deleted && account->users_are_coords;
+}
+
 static void gather_managers(struct ctld *ctld, struct wordset *set)
 {
-    const struct assoc_mgr *am = ctld->cluster->am;
+    struct assoc_mgr *am = ctld->cluster->am;
     const ProtobufCMessage *rec;
+    struct assoc *a;
     int r = 0;
 
     for (size_t pos = 0; (rec = am_next(am, AM_USER, &pos));) {
@@ -195,6 +204,10 @@ static void gather_managers(struct ctld *ctld, struct wordset *set)
         for (size_t i = 0; !account->deleted && i < account->n_coordinators; i++)
             r |= wordset_add(set, account->coordinators[i]);
     }
+    for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
+        if (a->user && a->parent && !a->rec->deleted &&
+            (has_coordinating_users(am, a->rec) || a->parent->rec->users_are_coords))
+            r |= wordset_add(set, a->rec->user);
     if (r < 0)
         must(NULL);
 }

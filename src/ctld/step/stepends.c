@@ -36,6 +36,12 @@ static uint32_t worse_status(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* The node's word, as far as it can be: not before the start, not after now. */
+static int64_t end_of(const Pst__StepRecord *rec, const Pst__StepEnd *end)
+{
+    return end->has_end_us ? MIN(MAX(end->end_us, rec->start_us), core_now()) : core_now();
+}
+
 uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
                      const Pst__StepEnd *end)
 {
@@ -61,7 +67,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
         set->usage = must(stepuse_sum(s->rec->usage, end->usage));
     if (last) {
         SET(set, state, end_state(status));
-        SET(set, end_us, end->has_end_us ? end->end_us : core_now());
+        SET(set, end_us, end_of(s->rec, end));
         if (s->rec->step_id < STEP_INTERACTIVE &&
             (!j->rec->has_derived_exit_status || status > j->rec->derived_exit_status))
             SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id),

@@ -20,12 +20,15 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/groups.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/auth/crypto.h"
 #include "wire/errors.h"
 #include "wire/auth/handshake.h"
 #include "wire/auth/ident.h"
+
+#define NO_GROUP 65534u /* of users whom only other hosts know */
 
 /* An identity being established.  Written by one thread at a time. */
 struct check {
@@ -247,6 +250,36 @@ static void check_vouch(struct check *k)
     k->gid = h->gid;
 }
 
+static bool is_node_vouched(const Pst__Hello *h)
+{
+    return h->method == PST__AUTH_METHOD__AUTH_VOUCH && !(h->key_id && h->key_id[0]);
+}
+
+static bool has_group(const char *user, gid_t primary, gid_t gid)
+{
+    _cleanup_free_ gid_t *gids = NULL;
+    size_t n = 0;
+
+    if (groups_of(user, primary, &gids, &n, NULL) < 0)
+        return false;
+    while (n && gids[n - 1] != gid)
+        n--;
+    return n > 0;
+}
+
+/* A node may speak for its users, but gives them no group: root there would have a user's job run
+ * with any group elsewhere.  May block. */
+static void settle_group(struct check *k)
+{
+    struct passwd pw, *found = NULL;
+    char buf[16384];
+
+    if (getpwuid_r(k->uid, &pw, buf, sizeof(buf), &found) != 0 || !found)
+        k->gid = NO_GROUP;
+    else if (k->gid != pw.pw_gid && !has_group(pw.pw_name, pw.pw_gid, k->gid))
+        k->gid = pw.pw_gid;
+}
+
 static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 {
     struct passwd pw, *found = NULL;
@@ -401,7 +434,7 @@ static void note_peer(struct check *k)
     p->pid = h->pid;
     if (h->method == PST__AUTH_METHOD__AUTH_STEP)
         memcpy(p->step_mac, h->token.data, sizeof(p->step_mac)); /* its size was checked */
-    p->node_vouched = h->method == PST__AUTH_METHOD__AUTH_VOUCH && !(h->key_id && h->key_id[0]);
+    p->node_vouched = is_node_vouched(h);
     if (h->method == PST__AUTH_METHOD__AUTH_NODE || p->node_vouched)
         memcpy(p->node_key, h->token.data, sizeof(p->node_key)); /* likewise */
     p->node_enrols = h->method == PST__AUTH_METHOD__AUTH_NODE && h->key_id && h->key_id[0];
@@ -520,6 +553,8 @@ static void in_background(uv_work_t *work)
 
     if (way->blocks)
         way->check(k);
+    if (k->code == SLURM_OK && is_node_vouched(k->hello))
+        settle_group(k);
     check_act_as(k);
 }
 
@@ -639,7 +674,7 @@ static void check_way(struct check *k)
         refuse_hello(k, EPST_AUTH, "a node or a step acts for nobody");
     else if (!way->blocks)
         way->check(k);
-    if (k->code == SLURM_OK && (way->blocks || acts))
+    if (k->code == SLURM_OK && (way->blocks || acts || is_node_vouched(k->hello)))
         go_on_in_background(k);
     else
         decide_hello(k);

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import rawwire
-from conftest import wait_until
+from conftest import SLOW, wait_until
 from rawwire import ERROR, ONEWAY, REPLY, Peer, frame, mac, messages
 from test_attack_controller import Impostor, challenge, launch
 
@@ -137,6 +137,37 @@ def test_the_clusters_key_is_no_other_node(cluster):
         as_node(cluster, stranger)
     job = cluster.sbatch("-w", "node2", wrap="true")
     assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+
+
+def test_a_node_describes_no_other(make_cluster):
+    """slurmd -Z of one node makes no second node and changes none: whose key it is is asked first."""
+    cluster, pb = make_cluster(nodes=1, conf="MaxNodeCount=8\nPinNodeKeys=yes"), messages()
+    wait_learnt(cluster)
+    cluster.run("scontrol", "create", "NodeName=dyn1", "CPUs=4", "RealMemory=500", "State=CLOUD")
+    shown = lambda: cluster.run("scontrol", "-o", "show", "node", "dyn1").out.split(" OS=")[0]
+    before, mine = shown(), Pair.of_node(cluster, "node1")
+    for name in ("dyn1", "dyn2"):
+        for with_key in (False, True):
+            with as_node(cluster, mine, with_key) as p:
+                flags, answer = p.call("node-register", pb.NodeRegister(
+                    node=pb.NodeRecord(name=name), node_line=f"NodeName={name} CPUs=1 NodeAddr=192.0.2.66"))
+                assert flags & ERROR and f"this is the key of node node1, not of {name}" in answer.text, answer
+    assert shown() == before and "CPUTot=4" in before
+    assert "dyn2" not in cluster.run("scontrol", "show", "node").out
+
+
+def test_a_node_that_tells_of_very_much(cluster):
+    """Whatever a node says that it has, the controller answers others meanwhile."""
+    wait_learnt(cluster)
+    pb, job0 = messages(), 0xffff0000
+    told = [pb.RunningStep(job_id=job0 + i, step_id=0, run_id=i) for i in range(60000)]
+    with as_node(cluster, Pair.of_node(cluster, "node1")) as p:
+        begun = time.monotonic()
+        flags, answer = p.call("node-register", pb.NodeRegister(
+            node=pb.NodeRecord(name="node1", cpus=1), running=told, jobs=told,
+            ended=[pb.StepEnd(job_id=job0 + i, step_id=1, run_id=i) for i in range(60000)]))
+        assert time.monotonic() - begun < 5 * SLOW
+    cluster.run("squeue")
 
 
 def test_a_nodes_key_gives_no_users_rights(cluster):

@@ -195,13 +195,13 @@ def test_sackd_vouches_on_a_login_host(make_site):
 
 # ---- an attacker ---------------------------------------------------------------------------------
 
-def vouched(site, node, uid, by=None, service="slurmctld"):
-    """A connection that root on a node makes with its key: any uid is claimed."""
+def vouched(site, node, uid, by=None, service="slurmctld", gid=None):
+    """A connection that root on a node makes with its key: any uid is claimed, and any group."""
     c, pb = site.c, messages()
     pair = by or Pair.of_node(c, node)
     secret = secret_of(pair, controller_key(c), b"PSTK node vouch 1\0")
     p = Peer.tcp(c.port)
-    p.greet(secret, pb.AUTH_VOUCH, uid=uid, gid=uid, token=pair.public, service=service)
+    p.greet(secret, pb.AUTH_VOUCH, uid=uid, gid=uid if gid is None else gid, token=pair.public, service=service)
     return p
 
 
@@ -241,6 +241,22 @@ def test_root_on_a_node_is_its_users_and_nobody_else(site):
         wait_until(lambda: p.call("query-jobs", pb.QueryRequest())[0] & ERROR, "the open connection ends with the job")
 
 
+def test_a_node_gives_its_users_no_group(site):
+    """Root there claims group 0 for a user of the node: what the user submits has the group that he has, or one of his."""
+    pb, pw = messages(), pwd.getpwnam(OWNER)
+    job = site.submit(OWNER, "node1")
+    site.c.wait_state(job, "RUNNING")
+    for gid in (0, 42, 0xFFFFFFFF, pw.pw_gid):
+        with vouched(site, "node1", pw.pw_uid, gid=gid) as p:
+            flags, reply = p.call("job-submit", pb.SubmitRequest(
+                job=pb.JobRecord(name="x", batch=True, work_dir="/tmp", num_tasks=1, command="x"), script=b"#!/bin/sh\n", hold=True))
+            assert not flags & ERROR, reply
+        assert site.c.job(reply.job_id)["GroupId"].endswith(f"({pw.pw_gid})"), gid
+        site.c.run("scancel", str(reply.job_id))
+    site.c.run("scancel", job)
+    site.c.wait_end(job)
+
+
 def test_no_node_vouches_for_whom_others_depend_on(make_site):
     """An operator and a coordinator with a job on the node: the node may not vouch, from the moment that they have the right."""
     site = make_site(conf="AccountingStorageEnforce=associations\n")
@@ -265,6 +281,10 @@ def test_no_node_vouches_for_whom_others_depend_on(make_site):
     for user in (OPERATOR, OTHER):
         wait_until(lambda: refused(user), f"no word for {user} any more")
     vouched(site, "node1", uid_of(OWNER)).close()
+    c.run("sacctmgr", "-i", "modify", "account", "physics", "set", "flags=usersarecoords")
+    wait_until(lambda: refused(OWNER), "all users of the account coordinate it")
+    c.run("sacctmgr", "-i", "modify", "account", "physics", "set", "flags=nousersarecoords")
+    wait_until(lambda: not refused(OWNER), "they do not any more")
     c.run("scancel", *jobs)
     for job in jobs:
         c.wait_end(job)
