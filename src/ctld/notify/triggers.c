@@ -295,25 +295,28 @@ static void start_program(struct ctld *ctld, const Pst__TriggerRecord *t, const 
     programs_add_take(ctld->programs, p);
 }
 
-/* It fires now.  t is gone afterwards unless it is permanent; with a full disk it stays and fires
- * later, if that is in the record. */
-static void fire_trigger(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg)
+/* It fires now.  t is gone afterwards unless it is permanent and there is an event left beside
+ * those that are spent: a job ends once.  With a full disk it stays and fires later, if that is in
+ * the record. */
+static void fire_trigger(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
+                         uint32_t spent)
 {
     _cleanup_free_ char *text = tx_strdup(arg);
     Pst__TriggerRecord old =
         *t; /* the program's name outlives the record by this function's copy */
-    bool stays = t->has_permanent && t->permanent;
+    bool stays = t->has_permanent && t->permanent && t->events & ~spent;
     Pst__Transaction *tx;
     uint64_t lsn = ctld->applied_lsn;
 
     old.program = tx_strdup(t->program);
-    if (!stays || t->has_due_us) {
+    if (!stays || t->has_due_us || t->events & spent) {
         tx = tx_new(core_now());
         if (stays) {
             Pst__TriggerRecord again = *t;
 
             again.has_due_us = false;
             again.due_arg = NULL;
+            again.events &= ~spent;
             tx_trigger_put(tx, PST__EVENT_KIND__EV_TRIGGER_FIRED, &again);
         } else {
             tx_trigger_remove(tx, PST__EVENT_KIND__EV_TRIGGER_FIRED, t->trigger_id);
@@ -329,14 +332,14 @@ static void fire_trigger(struct ctld *ctld, const Pst__TriggerRecord *t, const c
 
 /* It happened at when_us; what --offset adds may be in the future, and is then noted. */
 static void note_event(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
-                       int64_t when_us)
+                       int64_t when_us, uint32_t spent)
 {
     int64_t due_us = when_us + (int64_t)t->offset_s * USEC_PER_SEC;
     Pst__TriggerRecord later = *t;
     Pst__Transaction *tx;
 
     if (due_us <= core_now()) {
-        fire_trigger(ctld, t, arg);
+        fire_trigger(ctld, t, arg, spent);
         return;
     }
     if (t->has_due_us)
@@ -541,9 +544,9 @@ static void tell_happened(struct ctld *ctld, int64_t now)
             hostlist_uniq(hl); /* a node that did it twice is told once */
         if (hl && hostlist_fold(hl, &text) == 0) {
             if (t->events & EV(NODE_IDLE))
-                fire_trigger(ctld, t, text); /* its offset was waited for already */
+                fire_trigger(ctld, t, text, 0); /* its offset was waited for already */
             else
-                note_event(ctld, t, text, now);
+                note_event(ctld, t, text, now, 0);
         }
         strbuf_done(&all[i].nodes);
     }
@@ -552,24 +555,36 @@ static void tell_happened(struct ctld *ctld, int64_t now)
 
 /* ---- jobs and clocks ------------------------------------------------------------------------- */
 
+static bool has_ended(const struct job *j)
+{
+    return !j || (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)));
+}
+
 static void look_at_job(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t now)
 {
     const struct job *j = cluster_job(ctld->cluster, t->job_id);
-    bool ended = !j || (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)));
+    bool ended = has_ended(j);
     char arg[16];
 
     (void)snprintf(arg, sizeof(arg), "%u", t->job_id); /* fits */
     if ((t->events & EV(JOB_TIME)) && !ended && job_is_running(j->rec) && j->rec->has_end_us &&
         now >= j->rec->end_us + (int64_t)t->offset_s * USEC_PER_SEC) {
-        fire_trigger(ctld, t, arg);
+        fire_trigger(ctld, t, arg, EV(JOB_TIME));
     } else if ((t->events & EV(JOB_FINI)) && ended) {
-        note_event(ctld, t, arg, j && j->rec->has_end_us ? j->rec->end_us : now);
+        note_event(ctld, t, arg, j && j->rec->has_end_us ? j->rec->end_us : now, JOB_EVENTS);
     } else if (ended) { /* it can never happen now */
         Pst__Transaction *tx = tx_new(now);
 
         tx_trigger_remove(tx, PST__EVENT_KIND__EV_TRIGGER_CLEARED, t->trigger_id);
         (void)core_commit(ctld, tx); /* disk full: later */
     }
+}
+
+/* What cannot happen again to the job, when what waited for its time happens. */
+static uint32_t spent_by(const struct ctld *ctld, const Pst__TriggerRecord *t)
+{
+    return t->events & JOB_EVENTS && has_ended(cluster_job(ctld->cluster, t->job_id)) ? JOB_EVENTS
+                                                                                      : 0;
 }
 
 static void look_at_triggers(struct ctld *ctld, int64_t now)
@@ -587,7 +602,7 @@ static void look_at_triggers(struct ctld *ctld, int64_t now)
         if (!t)
             continue;
         if (t->has_due_us && t->due_us <= now)
-            fire_trigger(ctld, t, t->due_arg ? t->due_arg : "");
+            fire_trigger(ctld, t, t->due_arg ? t->due_arg : "", spent_by(ctld, t));
         else if (t->has_due_us)
             continue;
         else if (t->events & JOB_EVENTS)
@@ -611,7 +626,7 @@ static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
         all[i] = all[i]->events & event ? all[i] : NULL;
     for (size_t i = 0; i < n; i++)
         if (all[i])
-            note_event(ctld, all[i], arg, core_now()); /* frees no other one */
+            note_event(ctld, all[i], arg, core_now(), 0); /* frees no other one */
     free(all);
 }
 

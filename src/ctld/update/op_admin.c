@@ -73,6 +73,22 @@ static void send_word(struct ctld *ctld, struct cmd *cmd, char *token)
     explicit_bzero(word, sizeof(word));
 }
 
+/* The name of the user who asks; 0 or -ENOENT: he has none, and his number is the name of another
+ * one, who would be meant.  The kernel's word for the uid was looked up before; a token is rare, so
+ * this may block. */
+static int own_name(uid_t uid, char *own, size_t size)
+{
+    char buf[4096];
+    struct passwd pw, *found = NULL;
+
+    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found) {
+        (void)snprintf(own, size, "%s", pw.pw_name);
+        return 0;
+    }
+    (void)snprintf(own, size, "%u", uid);
+    return getpwnam_r(own, &pw, buf, sizeof(buf), &found) != 0 || found ? -ENOENT : 0;
+}
+
 static void op_token(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__TokenRequest *req = PB_AS(token_request, cmd->msg);
@@ -80,8 +96,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
                     : req->has_lifespan_s              ? req->lifespan_s
                                                        : 1800;
     uint64_t max;
-    char own[257], buf[4096], *token = NULL; /* own: as long as a token's user may be */
-    struct passwd pw, *found = NULL;
+    char own[257], *token = NULL; /* own: as long as a token's user may be */
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
     int made;
 
@@ -94,12 +109,11 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_DISABLED, "tokens are not made here (disable_token_creation)");
         return;
     }
-    /* The uid's name was looked up by the kernel's word for it; a token is rare, so this may
-     * block. */
-    if (getpwuid_r(conn_peer(cmd->conn)->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-        (void)snprintf(own, sizeof(own), "%s", pw.pw_name);
-    else
-        (void)snprintf(own, sizeof(own), "%u", conn_peer(cmd->conn)->uid);
+    if (own_name(conn_peer(cmd->conn)->uid, own, sizeof(own)) < 0 && !(admin && req->user)) {
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING,
+                   "you have no name here, and your number is the name of another user");
+        return;
+    }
     if (req->user && strcmp(req->user, own) != 0 && !admin) {
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;

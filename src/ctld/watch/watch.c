@@ -11,10 +11,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/watch/watch_impl.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/policy.h"
+#include "model/account/assoc.h"
 
 #define GAP_US 10000       /* between two batches ... */
 #define GAP_EACH_US 50     /* ... and for each watcher */
@@ -241,7 +244,7 @@ static void group_run(struct conn *c, void *arg)
 {
     struct wgroup *g = arg;
     struct watch *hub = g->watch;
-    uint64_t position, epoch, slowest = UINT64_MAX;
+    uint64_t position, epoch, sight, slowest = UINT64_MAX;
     enum watch_state state;
     struct watcher *next;
 
@@ -250,11 +253,12 @@ static void group_run(struct conn *c, void *arg)
     pthread_mutex_lock(&hub->lock);
     position = hub->position;
     epoch = hub->epoch;
+    sight = hub->sight;
     state = hub->state;
     pthread_mutex_unlock(&hub->lock);
     for (struct watcher *w = g->head; w; w = next) {
         next = w->next;
-        if (w->epoch != epoch) {
+        if (w->epoch != epoch || w->sight != sight) {
             watcher_end(w->conn, w);
             continue;
         }
@@ -294,7 +298,7 @@ static void watcher_rejoin(struct conn *c, void *arg)
 {
     struct watcher *w = arg;
     struct watch *hub = w->group->watch;
-    bool covered;
+    bool covered, seen_anew;
 
     (void)c;
     if (w->gone) {
@@ -302,11 +306,12 @@ static void watcher_rejoin(struct conn *c, void *arg)
         return;
     }
     pthread_mutex_lock(&hub->lock);
-    covered = ring_covers(hub, w->pos);
+    seen_anew = w->sight != hub->sight;
+    covered = !seen_anew && ring_covers(hub, w->pos);
     w->seq = ring_find(hub, w->pos.lsn);
     w->epoch = hub->epoch;
     hub->kick = true;
-    if (!covered && watchlate_add(hub, w) == 0)
+    if (!covered && !seen_anew && watchlate_add(hub, w) == 0)
         w = NULL;
     pthread_cond_signal(&hub->wake);
     pthread_mutex_unlock(&hub->lock);
@@ -390,6 +395,7 @@ static int admit_watcher(struct watch *hub, struct watcher *w, bool has_since)
         hub->position = 0;
     }
     w->epoch = hub->epoch;
+    w->sight = hub->sight;
     w->seq = ring_find(hub, w->pos.lsn);
     w->late = !ring_covers(hub, w->pos);
     if (w->late)
@@ -621,6 +627,58 @@ void watch_durable(struct watch *hub, uint64_t lsn)
     pthread_mutex_unlock(&hub->lock);
 }
 
+/* ---- what may be seen ------------------------------------------------------------------------ */
+
+static void digest_word(uint64_t *digest, const char *word)
+{
+    *digest = fnv_bytes(word, strlen(word) + 1, *digest);
+}
+
+/* PrivateData, and who sees past it. */
+static uint64_t digest_rights(const struct ctld *ctld)
+{
+    const struct assoc_mgr *am = ctld->cluster->am;
+    uint64_t digest = 1 + policy_private(ctld->conf);
+    const ProtobufCMessage *rec;
+
+    if (!policy_private(ctld->conf))
+        return digest;
+    for (size_t pos = 0; (rec = am_next(am, AM_USER, &pos));) {
+        const Pst__UserRecord *user = (const Pst__UserRecord *)rec;
+        uint64_t one = (uint64_t)user->admin_level;
+
+        digest_word(&one, user->name);
+        if (user->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+            digest += one; /* they come in no order */
+    }
+    for (size_t pos = 0; (rec = am_next(am, AM_ACCOUNT, &pos));) {
+        const Pst__AccountRecord *account = (const Pst__AccountRecord *)rec;
+        uint64_t one = account->users_are_coords;
+
+        digest_word(&one, account->name);
+        for (size_t i = 0; i < account->n_coordinators; i++)
+            digest_word(&one, account->coordinators[i]);
+        digest += one;
+    }
+    return digest;
+}
+
+/* Who was let in by other rules begins anew, and is looked at again. */
+void watch_rights_changed(struct watch *hub)
+{
+    uint64_t rights = hub ? digest_rights(hub->ctld) : 0;
+
+    if (!hub || rights == hub->rights)
+        return;
+    hub->rights = rights;
+    pthread_mutex_lock(&hub->lock);
+    hub->sight++;
+    hub->kick = true;
+    pthread_cond_signal(&hub->wake);
+    pthread_cond_broadcast(&hub->late_wake);
+    pthread_mutex_unlock(&hub->lock);
+}
+
 /* A watcher has yet to take what is in the ring behind him, or, when he is late, in the log. */
 void watch_figures(struct watch *hub, unsigned *ret_watchers, uint64_t *ret_lag)
 {
@@ -738,6 +796,11 @@ static void tell_durable(struct ctld *ctld, uint64_t lsn)
         watch_durable(ctld->watch, lsn);
 }
 
+static void follow_rights(struct ctld *ctld)
+{
+    watch_rights_changed(ctld->watch);
+}
+
 static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
 {
     watch_start(ctld->watch, c, frame);
@@ -761,4 +824,7 @@ const struct ctld_service watch_service = {
     .stop = stop_watch,
     .durable = tell_durable,
     .on_conn_gone = forget_watchers,
+    .acct_changed = follow_rights,
+    .reconfigured = follow_rights,
+    .recovered = follow_rights,
 };

@@ -17,6 +17,8 @@ struct watch *watch_stop(struct watch *w); /* after the server's threads have en
 void watch_quiesce(struct watch *w);
 /* Everything up to lsn is on disk.  Any thread; without a watcher it costs one atomic load. */
 void watch_durable(struct watch *w, uint64_t lsn);
+/* PrivateData or rights may be others now.  Core thread. */
+void watch_rights_changed(struct watch *hub);
 /* OP_WATCH, on the connection's thread; the frame is borrowed. */
 void watch_start(struct watch *w, struct conn *c, const struct frame *frame);
 /* How many watch, and how many records the slowest has yet to take.  Any thread; w may be NULL. */

@@ -51,6 +51,7 @@ struct watcher {
     struct watch_filter *filter;
     struct watch_pos pos;
     uint64_t seq, epoch;
+    uint64_t sight;   /* by what rules he was let in */
     int64_t told_us;  /* when a batch was sent last */
     bool ready, late; /* late: the other thread has it */
     atomic_bool gone; /* connection closed while late */
@@ -81,6 +82,8 @@ struct watch {
     enum watch_state state;
     uint64_t base;     /* the ring holds every change behind it */
     uint64_t position; /* projected up to here */
+    uint64_t sight;    /* counts changes of what may be seen by whom */
+    uint64_t rights;   /* digest of that; core thread */
     uint64_t epoch;    /* counts failed starts: watchers of an earlier one are reset */
     struct watch_batch *ring[WATCH_RING];
     uint64_t tail, head; /* sequence numbers: [tail, head) are in the ring */

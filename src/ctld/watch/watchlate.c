@@ -101,7 +101,7 @@ static int serve_batch(struct watch *hub, struct watcher *w, struct watchproj *p
 /* Lock held: may w go back, or must this end? */
 static bool caught_up(const struct watch *hub, const struct watcher *w)
 {
-    return hub->stopping || w->gone || hub->state == WATCH_IDLE ||
+    return hub->stopping || w->gone || w->sight != hub->sight || hub->state == WATCH_IDLE ||
            (hub->state == WATCH_LIVE && w->pos.lsn >= hub->base && w->pos.index == UINT32_MAX);
 }
 

@@ -44,6 +44,16 @@ def test_listing(cluster):
     assert c.run("strigger", "--get").out == ""
 
 
+def test_a_permanent_trigger_goes_with_its_job(c):
+    """A job ends once, and its program is not started each second from then on."""
+    path, told = program(c)
+    job = c.sbatch("-H", wrap="true")
+    c.run("strigger", "--set", f"--jobid={job}", "--fini", "--flags=PERM", "-p", path)
+    c.run("strigger", "--set", f"--jobid={job}", "--fini", "--offset=1", "--flags=PERM", "-p", path)
+    c.run("scontrol", "release", job)
+    wait_until(lambda: told() == [f"1:{job}"] * 2 and ids(c) == [], "both have fired, and are gone")
+
+
 def test_node_events(c):
     path, told = program(c)
     perm, told_perm = program(c, "perm")
