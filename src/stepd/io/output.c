@@ -84,12 +84,39 @@ static int expand_path(struct step *s, const char *pattern, uint32_t task_id, ch
     return 0;
 }
 
+/* What a name in /proc/self leads to: that is whoever opens it, and the kernel asks a process for
+ * no right to itself.  A memory file of ours holds what the step was started with. */
+static bool is_our_own(int fd)
+{
+    static const char memory[] = "/memfd:";
+    char link[32], path[64], own[32];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path) - 1);
+    if (n < 0)
+        return true;
+    path[n] = '\0';
+    (void)snprintf(own, sizeof(own), "/proc/%d/", getpid());
+    return strncmp(path, own, strlen(own)) == 0 || strncmp(path, memory, strlen(memory)) == 0;
+}
+
+/* Once it is known that the file is the user's. */
+static int empty_file(int fd, int flags)
+{
+    struct stat st;
+
+    if (!(flags & O_TRUNC) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    return ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
 /* -EWOULDBLOCK: to open the file may block. */
 static int try_open(const struct step *s, const char *path, int flags)
 {
     struct stat st;
     mode_t old;
-    int fd;
+    int fd, r;
 
     /* Do not open a FIFO here: the process at its other end would take us for the reader or the
      * writer. */
@@ -97,12 +124,17 @@ static int try_open(const struct step *s, const char *path, int flags)
         return -EWOULDBLOCK;
     old = umask(s->umask);
     /* Without O_NOCTTY a terminal named as output would become ours. */
-    fd = open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+    fd = open(path, (flags & ~O_TRUNC) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
         /* became a FIFO meanwhile, or cannot be opened in any way */
         fd = errno == ENXIO ? -EWOULDBLOCK : -errno;
     (void)umask(old);
-    return fd;
+    if (fd < 0)
+        return fd;
+    r = is_our_own(fd) ? -EACCES : empty_file(fd, flags);
+    if (r < 0)
+        (void)close(fd); /* nothing was written */
+    return r < 0 ? r : fd;
 }
 
 static int open_as_user(struct step *s, const char *path, int flags)
