@@ -15,8 +15,12 @@
 #include <unistd.h>
 
 #include "acct/sql/db.h"
+#include "acctop.pb-c.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/timefmt.h"
+#include "job.pb-c.h"
+#include "resv.pb-c.h"
 
 #define HEAD "penstock archive 1 "
 #define COLUMNS_MAX 16u
@@ -28,20 +32,22 @@ static const struct kind {
     const char *name, *table;
     unsigned columns;
     const char *types; /* i number, b bytes, t text that is looked for */
-    const char *into;  /* of an older release: the table it is read into; NULL = its own */
+    char owner;        /* the first column: s the source, r a run of it; else nobody's */
+    const ProtobufCMessageDescriptor *record; /* the last column; NULL: none */
+    const char *into; /* of an older release: the table it is read into; NULL = its own */
 } kinds[] = {
-    { "event", "events", 9, "ibiiibibb" },
-    { "job", "jobs", 16, "iiiiiiiiiibbbbbb" },
-    { "step", "steps", 3, "iib" },
-    { "usage", "usage_sums", 6, "iiiiii" },
-    { "cluster_usage", "usage_cluster", 11, "iiiiiiiiiii" },
-    { "suspend", "suspensions", 3, "iii" },
-    { "resv", "reservations", 7, "iiiiibb" },
-    { "resv_usage", "usage_resv", 6, "iiiiii" },
-    { "txn", "txns", 3, "iib" },
+    { "event", "events", 9, "ibiiibibb", 's' },
+    { "job", "jobs", 16, "iiiiiiiiiibbbbbb", 'r', &pst__job_record__descriptor },
+    { "step", "steps", 3, "iib", 'r', &pst__step_record__descriptor },
+    { "usage", "usage_sums", 6, "iiiiii", 's' },
+    { "cluster_usage", "usage_cluster", 11, "iiiiiiiiiii", 's' },
+    { "suspend", "suspensions", 3, "iii", 'r' },
+    { "resv", "reservations", 7, "iiiiibb", 's', &pst__reservation_record__descriptor },
+    { "resv_usage", "usage_resv", 6, "iiiiii", 's' },
+    { "txn", "txns", 3, "iib", 0, &pst__acct_txn_record__descriptor },
     { "job_script", "contents", 4, "itib" },
     { "job_env", "contents", 4, "itib" },
-    { "job_script", "blobs", 4, "iiib", "contents" }, /* its hashes become names */
+    { "job_script", "blobs", 4, "iiib", .into = "contents" }, /* its hashes become names */
 };
 enum {
     KIND_EVENT,
@@ -423,47 +429,101 @@ static int not_an_archive(struct err *err, const char *path)
     return err_set(err, -EINVAL, "%s is no archive of this release, or damaged", path);
 }
 
-/* One value into a parameter; bytes are kept in *buf until the row is stored.  0, -EINVAL, -ENOMEM;
- * 1: the file's end. */
-static int read_value(FILE *f, struct sql_stmt *stmt, unsigned at, char type, char **buf)
-{
+struct value { /* of a row that is being loaded */
+    char what; /* n null, i number, b bytes */
     long long number;
+    char *bytes; /* owned; with a 0 behind */
     size_t len;
+};
+
+/* 0, -EINVAL, -ENOMEM; 1: the file's end. */
+static int read_value(FILE *f, char type, struct value *v)
+{
     int c = fgetc(f);
 
     if (c == EOF)
         return 1;
-    if (c == 'n') {
-        sql_bind_null(stmt, at);
+    v->what = (char)c;
+    if (c == 'n')
         return 0;
-    }
-    if (c == 'i' && type == 'i') {
-        if (fscanf(f, "%20lld", &number) != 1 || fgetc(f) != ';')
-            return -EINVAL;
-        sql_bind(stmt, at, number);
-        return 0;
-    }
-    if (c != 'b' || type == 'i' || fscanf(f, "%10zu", &len) != 1 || fgetc(f) != ':' ||
-        len > VALUE_MAX)
+    if (c == 'i' && type == 'i')
+        return fscanf(f, "%20lld", &v->number) == 1 && fgetc(f) == ';' ? 0 : -EINVAL;
+    if (c != 'b' || type == 'i' || fscanf(f, "%10zu", &v->len) != 1 || fgetc(f) != ':' ||
+        v->len > VALUE_MAX)
         return -EINVAL;
-    free(*buf);
-    *buf = malloc(len + 1);
-    if (!*buf)
+    free(v->bytes);
+    v->bytes = malloc(v->len + 1);
+    if (!v->bytes)
         return -ENOMEM;
-    if (fread(*buf, 1, len, f) != len)
+    if (fread(v->bytes, 1, v->len, f) != v->len)
         return -EINVAL;
-    (*buf)[len] = '\0';
-    if (type == 't')
-        sql_bind_text(stmt, at, *buf);
-    else
-        sql_bind_blob(stmt, at, *buf, len);
+    v->bytes[v->len] = '\0';
     return 0;
 }
 
-static int load_rows(struct sql *db, FILE *f, const struct kind *kind, uint64_t *ret_rows)
+static void bind_value(struct sql_stmt *stmt, unsigned at, char type, const struct value *v)
+{
+    if (v->what == 'n')
+        sql_bind_null(stmt, at);
+    else if (v->what == 'i')
+        sql_bind(stmt, at, v->number);
+    else if (type == 't')
+        sql_bind_text(stmt, at, v->bytes);
+    else
+        sql_bind_blob(stmt, at, v->bytes, v->len);
+}
+
+static bool is_record(const ProtobufCMessageDescriptor *type, const struct value *v)
+{
+    ProtobufCMessage *msg =
+        v->what == 'b' ? protobuf_c_message_unpack(type, NULL, v->len, (const uint8_t *)v->bytes)
+                       : NULL;
+
+    if (msg)
+        protobuf_c_message_free_unpacked(msg, NULL);
+    return msg != NULL;
+}
+
+/* A script or environment is found by the digest of its bytes; old names do not tell. */
+static bool is_named_well(const struct value *name, const struct value *data)
+{
+    char hex[2 * DIGEST_SIZE + 1];
+    struct digest d;
+
+    if (name->what != 'b' || data->what != 'b')
+        return false;
+    if (name->len != 2 * DIGEST_SIZE)
+        return true;
+    if (digest_of(data->bytes, data->len, &d) < 0)
+        return false;
+    for (size_t i = 0; i < DIGEST_SIZE; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", d.bytes[i]); /* fits */
+    return strcmp(hex, name->bytes) == 0;
+}
+
+/* Is the row what it is said to be: of the cluster whose file this is, with a record that can be
+ * read?  One that cannot would end every list of jobs. */
+static bool is_sound(const struct kind *kind, int64_t source, const struct value *row)
+{
+    long long first = row[0].number;
+
+    if (kind->owner && row[0].what != 'i')
+        return false;
+    if (kind->owner == 's' && first != source)
+        return false;
+    if (kind->owner == 'r' && (first < ACCT_RUNS_OF(source) || first >= ACCT_RUNS_OF(source + 1)))
+        return false;
+    if (kind->record && !is_record(kind->record, &row[kind->columns - 1]))
+        return false;
+    return strchr(kind->types, 't') == NULL || is_named_well(&row[1], &row[3]);
+}
+
+static int load_rows(struct sql *db, FILE *f, const struct kind *kind, int64_t source,
+                     uint64_t *ret_rows)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    char *bufs[COLUMNS_MAX] = { NULL }, text[128];
+    struct value row[COLUMNS_MAX] = { 0 };
+    char text[128];
     int r, n = snprintf(text, sizeof(text), "REPLACE INTO %s VALUES(",
                         kind->into ? kind->into : kind->table);
 
@@ -473,22 +533,26 @@ static int load_rows(struct sql *db, FILE *f, const struct kind *kind, uint64_t 
     r = sql_prepare(db, text, &stmt);
     while (r == 0) {
         for (unsigned i = 0; r == 0 && i < kind->columns; i++) {
-            r = read_value(f, stmt, i, kind->types[i], &bufs[i]);
+            r = read_value(f, kind->types[i], &row[i]);
             if (r == 1 && i)
                 r = -EINVAL; /* in the middle of a row */
+            if (r == 0)
+                bind_value(stmt, i, kind->types[i], &row[i]);
         }
+        if (r == 0 && !is_sound(kind, source, row))
+            r = -EINVAL;
         if (r == 0)
             r = sql_run(stmt);
         *ret_rows += r == 0;
     }
     for (unsigned i = 0; i < COLUMNS_MAX; i++)
-        free(bufs[i]);
+        free(row[i].bytes);
     return r == 1 ? 0 : r;
 }
 
 /* The line that a file begins with: whose rows it has. */
 static int read_head(struct sql *db, FILE *f, const char *path, const struct kind **ret,
-                     struct err *err)
+                     int64_t *ret_source, struct err *err)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
     char line[512], table[64], cluster[SOURCE_NAME_MAX];
@@ -508,6 +572,7 @@ static int read_head(struct sql *db, FILE *f, const char *path, const struct kin
     r = sql_prepare(db, "SELECT 1 FROM sources WHERE id=? AND name=?", &stmt);
     if (r < 0)
         return r;
+    *ret_source = source;
     sql_bind(stmt, 0, source);
     sql_bind_text(stmt, 1, cluster);
     r = sql_step(stmt);
@@ -521,16 +586,17 @@ int acct_archive_load(struct sql *db, const char *path, uint64_t *ret_rows, stru
 {
     const struct kind *kind;
     uint64_t rows = 0;
+    int64_t source = 0;
     FILE *f = fopen(path, "re");
     int r;
 
     if (!f)
         return err_set(err, -errno, "%s: %s", path, strerrordesc_np(errno));
-    r = read_head(db, f, path, &kind, err);
+    r = read_head(db, f, path, &kind, &source, err);
     if (r == 0)
         r = sql_begin(db);
     if (r == 0) {
-        r = load_rows(db, f, kind, &rows);
+        r = load_rows(db, f, kind, source, &rows);
         if (r == 0)
             r = sql_commit(db);
         if (r < 0)

@@ -292,6 +292,53 @@ static void test_old_archive(void **state)
     tx_free(tx);
 }
 
+/* A file that says of itself what this store could write, with a row that it never wrote: nothing of
+ * it is taken, and the store goes on. */
+static void test_hostile_archive(void **state)
+{
+    static const struct {
+        const char *table, *columns, *row; /* R, S: the first run's, the source's number */
+        int64_t more;                      /* added to that */
+    } cases[] = {
+        { "jobs", "16", "i%lld;i7;nni0;i3;i5;i5;i5;i6;nnnnnb2:\xff\xff", 1 }, /* no record */
+        { "jobs", "16", "i%lld;i7;nni0;i3;i5;i5;i5;i6;nnnnnn", 1 },
+        { "jobs", "16", "i%lld;i7;nni0;i3;i5;i5;i5;i6;nnnnnb0:", INT64_C(1) << 48 }, /* others' */
+        { "jobs", "16", "ni7;nni0;i3;i5;i5;i5;i6;nnnnnb0:", 0 },
+        { "steps", "3", "i%lld;i0;b3:abc", 1 },
+        { "txns", "3", "i7;i5;b3:abc", 0 },
+        { "contents", "4",
+          "i0;b64:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+          "i5;b6:script",
+          0 },
+        { "usage_sums", "6", "i99;i0;i0;i0;i0;i0;", 0 },
+        { "usage_sums", "6", "i99;i0;", 0 },
+        { "contents", "4", "i0;b99999999999:x", 0 },
+        { "contents", "4", "i0;b-1:x", 0 },
+    };
+    struct world *w = *state;
+    char path[PATH_MAX];
+
+    open_with(w, ACCT_KEEP_ALL);
+    feed(w, rich_job(1, 10, false));
+    (void)snprintf(path, sizeof(path), "%s/hostile", w->dir);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct err err = { .text = "" };
+        uint64_t rows = 0;
+        FILE *f = fopen(path, "we");
+
+        assert_non_null(f);
+        (void)fprintf(f, "penstock archive 1 %s %s %lld test\n", cases[i].table, cases[i].columns,
+                      (long long)acct_source(w->acct));
+        (void)fprintf(f, cases[i].row,
+                      (long long)(ACCT_RUNS_OF(acct_source(w->acct)) + cases[i].more));
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(load_file(w, path, &rows, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "is no archive of this release, or damaged"));
+        assert_int_equal(rows, 0);
+        assert_int_equal(rows_of(w, "jobs"), 1);
+    }
+}
+
 static void test_too_large(void **state)
 {
     struct world *w = *state;
@@ -345,7 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_kept), TEST(test_once),
                                         TEST(test_too_large),        TEST(test_purged),
                                         TEST(test_false_name),       TEST(test_old_log),
-                                        TEST(test_migrate),          TEST(test_old_archive) };
+                                        TEST(test_migrate),          TEST(test_old_archive),
+                                        TEST(test_hostile_archive) };
 
     (void)setenv("TZ", "UTC", 1);
     tzset();
