@@ -137,6 +137,11 @@ unsigned httpaccess_user(struct httpaccess *a, const struct http_request *r, cha
         auth_tokens_verify(tokens, token, strlen(token), now_us(), &said, err) < 0)
         return HTTP_UNAUTHORIZED;
     user = said.name;
+    /* An issuer elsewhere, who numbers its users, may have one of this name. */
+    if (said.has_ids && is_admin(user, slurm_uid) && said.uid != 0 && said.uid != slurm_uid) {
+        (void)err_set(err, -EACCES, "The token gives another user the name of an administrator");
+        return HTTP_UNAUTHORIZED;
+    }
     if (choose_user(r, slurm_uid, &user, err))
         return HTTP_UNAUTHORIZED;
     *ret_user = TAKE_PTR(user);
