@@ -167,3 +167,31 @@ def test_watching(site):
         his.terminate()
         his.wait(30)
         site.run("scancel", *jobs)
+
+
+def test_watching_when_it_becomes_private(site):
+    """Who watched before begins anew: from then on the stream hides what PrivateData says."""
+    site.set_private("none")
+    told, jobs = site.work / "told-anew", []
+    with open(told, "w") as out:
+        his = subprocess.Popen(["setpriv", f"--reuid={OTHER}", "--regid=nogroup", "--clear-groups", "scontrol", "--json", "watch"],
+                               cwd=site.work, env=site.env | {"USER": OTHER}, stdout=out, stderr=out)
+
+    def seen(user, name):
+        done = as_user(site, user, "sbatch", "--parsable", "-H", "-o/dev/null", "--wrap", "true", "-J", name)
+        assert done.returncode == 0, done.stderr
+        jobs.append(done.stdout.strip())
+        return name in told.read_text()
+    try:
+        wait_until(lambda: seen(OWNER, "open"), "the watcher tells of another's job")
+        site.set_private("jobs")
+        wait_until(lambda: seen(OTHER, "mine") and seen(OTHER, "mine"), f"it goes on with his own: {told.read_text()}")
+        for _ in range(3):
+            seen(OWNER, "unseen")
+        wait_until(lambda: seen(OTHER, "last"), f"and on: {told.read_text()}")
+        assert "unseen" not in told.read_text()
+    finally:
+        his.terminate()
+        his.wait(30)
+        site.run("scancel", *jobs)
+        site.set_private("none")
