@@ -4,6 +4,7 @@
 #pragma once
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
