@@ -170,8 +170,11 @@ static void watch_clock(lua_State *L, lua_Debug *ar)
     const struct luascript *s = luascript_of(L);
 
     (void)ar;
-    if (now_mono_us() > s->deadline_us)
-        (void)lua.error(L, "it ran for more than %d ms", (int)(s->limit_us / 1000));
+    if (now_mono_us() <= s->deadline_us)
+        return;
+    /* Whoever catches this has no instruction left, nor have those that called it. */
+    lua.sethook(L, watch_clock, LUA_MASKCOUNT, 1);
+    (void)lua.error(L, "it ran for more than %d ms", (int)(s->limit_us / 1000));
 }
 
 static int with_place(lua_State *L)
@@ -334,6 +337,13 @@ struct luascript *luascript_free(struct luascript *s)
     return NULL;
 }
 
+/* The global of that name; a script may raise an error for one that it never set. */
+static int find_global(lua_State *L)
+{
+    (void)lua.getglobal(L, lua.to_userdata(L, 1));
+    return 1;
+}
+
 int luascript_begin(struct luascript *s, const char *name, lua_State **ret_L, struct err *err)
 {
     int r = refresh_script(s, err);
@@ -343,10 +353,14 @@ int luascript_begin(struct luascript *s, const char *name, lua_State **ret_L, st
     strbuf_reset(&s->messages);
     s->call_id++;
     lua.settop(s->L, 0);
-    if (lua.getglobal(s->L, name) != LUA_TFUNCTION) {
+    lua.pushcclosure(s->L, find_global, 0);
+    lua.pushpointer(s->L, (void *)(uintptr_t)name); /* only read */
+    if (call_guarded(s, s->L, 1, 1, NULL) < 0 || lua.type(s->L, -1) != LUA_TFUNCTION) {
         lua.settop(s->L, 0);
         return err_set(err, -ENOENT, "%s: there is no function %s", s->path, name);
     }
+    lua.rotate(s->L, 1, 1); /* what call_guarded() put below it goes */
+    lua.settop(s->L, 1);
     *ret_L = s->L;
     return 0;
 }
