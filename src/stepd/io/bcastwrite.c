@@ -69,7 +69,8 @@ static int open_temp(struct bcast *b)
         return -EEXIST;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return -EISDIR;
-    if (asprintf(&b->temp, "%.*s/.sbcast-%d-%s", (int)(slash - path), path, (int)getpid(),
+    /* a part of the name will do: all of it with ours might be too long for the file system */
+    if (asprintf(&b->temp, "%.*s/.sbcast-%d-%.200s", (int)(slash - path), path, (int)getpid(),
                  slash + 1) < 0) {
         b->temp = NULL;
         return -ENOMEM;
@@ -117,6 +118,18 @@ static int write_block(struct bcast *b, const Pst__BcastBlock *block)
     return r < 0 ? r : write_all(b->fd, raw, block->raw_size);
 }
 
+/* Before 1970 the part of a second counts forward all the same. */
+static struct timespec time_of(int64_t us)
+{
+    int64_t part = us % USEC_PER_SEC, second = us / USEC_PER_SEC;
+
+    if (part < 0) {
+        part += USEC_PER_SEC;
+        second--;
+    }
+    return (struct timespec){ second, part * 1000 };
+}
+
 static int place_file(struct bcast *b)
 {
     const Pst__BcastOpen *o = b->open;
@@ -125,10 +138,7 @@ static int place_file(struct bcast *b)
     if (fchmod(b->fd, o->mode & 07777) < 0)
         return -errno;
     if (o->has_preserve && o->preserve) {
-        struct timespec times[2] = {
-            { o->atime_us / USEC_PER_SEC, (o->atime_us % USEC_PER_SEC) * 1000 },
-            { o->mtime_us / USEC_PER_SEC, (o->mtime_us % USEC_PER_SEC) * 1000 },
-        };
+        struct timespec times[2] = { time_of(o->atime_us), time_of(o->mtime_us) };
 
         if (futimens(b->fd, times) < 0)
             return -errno;
