@@ -27,6 +27,8 @@
 #define SETTLE_US INT64_C(100000) /* pods of a group come one after the other */
 #define NODES_US USEC_PER_SEC     /* nodes change together */
 #define ACTIONS_AT_ONCE 64u
+#define SILENCE_US (INT64_C(60) * USEC_PER_SEC) /* looked at so often */
+#define WAIT_US (INT64_C(600) * USEC_PER_SEC)
 
 static void wake_one(void *ctx, const char *key, void *gang)
 {
@@ -151,6 +153,17 @@ static void take_owner(void *ctx, const json_t *before, const json_t *now)
     (void)now;
 }
 
+/* While slurmrestd says nothing nobody is woken: pods are to say so. */
+static void see_silence(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    if (bridgegang_is_deaf(b))
+        kubemap_walk(&b->gangs, wake_one, b);
+    kubeloop_arm(kubeserver_loop(b->kube), &b->silence,
+                 now_mono_us() + MIN(SILENCE_US, b->o.wait_us));
+}
+
 static bool is_active(const struct slurmjob *job)
 {
     return job && (job->state == SLURMJOB_PENDING || job->state == SLURMJOB_RUNNING);
@@ -208,12 +221,14 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     b->kube = kube;
     b->o = *o;
     b->o.name = o->name ? o->name : "";
+    b->o.wait_us = o->wait_us ? o->wait_us : WAIT_US;
     b->exclusion.scheduler = o->scheduler;
     b->exclusion.needs = bridgevolume_needs;
     b->exclusion.meets = bridgedevice_meets;
     b->exclusion.ctx = b;
     b->synced = wake_all;
     b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
+    b->silence = (struct kubetimer){ .fn = see_silence, .ctx = b };
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
                    o->scheduler);
     (void)snprintf(b->others_selector, sizeof(b->others_selector),
@@ -249,6 +264,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         r = bridgekinds_follow(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
         r = slurmlink_new(slurm, b->o.name, take_slurmjob, wake_all, b, &b->slurm);
+    if (r == 0)
+        see_silence(b);
     if (r < 0) {
         bridge_stop(b);
         b = bridge_free(b);
@@ -261,6 +278,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
 void bridge_stop(struct bridge *b)
 {
     kubeloop_disarm(kubeserver_loop(b->kube), &b->settled);
+    kubeloop_disarm(kubeserver_loop(b->kube), &b->silence);
     b->pods = kubeinformer_free(b->pods);
     b->jobs = kubeinformer_free(b->jobs);
     b->nodes = kubeinformer_free(b->nodes);

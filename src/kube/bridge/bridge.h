@@ -20,6 +20,7 @@ struct bridge_options {
     const json_t *classes;    /* bridgeconf.classes; NULL: none */
     const json_t *rules;      /* podidentity_read(); NULL: none */
     bool taint;               /* nodes that both worlds have get BRIDGE_TAINT */
+    int64_t wait_us; /* a job that has its nodes waits no longer for Kubernetes; 0: ten minutes */
     bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
     bool devices;                 /* ... bridge_slices */
     bool workloads;               /* ... bridge_workloads */

@@ -15,27 +15,39 @@
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/slurmlink.h"
 
+/* What a job that has its nodes waits for. */
+enum bridgewait {
+    BRIDGEWAIT_NEAR, /* what other pods there are */
+    BRIDGEWAIT_VOLUMES,
+    BRIDGEWAIT_LEAVING, /* pods that end on its nodes */
+    BRIDGEWAIT_DEVICES,
+    BRIDGEWAIT_BINDING,
+    BRIDGEWAIT_MAX_,
+};
+
 struct gang {
     struct bridge *b;
-    json_t *uids;            /* of its pods: the members of an object */
-    json_t *bad_nodes;       /* of Slurm, which Kubernetes does not know: an array of names */
-    uint32_t job_id;         /* 0: none */
-    unsigned requests;       /* of the action under way */
-    bool deciding;           /* the action starts its requests: it cannot end yet */
-    bool failed;             /* one of them */
-    unsigned owner_waits;    /* how often the job's options were waited for */
-    char *told;              /* the last sentence on its pods */
-    char *excluded;          /* as slurmctld was told last; NULL: not by us */
-    json_t *asked_claims;    /* uid of a claim that waits -> the node that it was given */
-    int64_t volumes_mono_us; /* since when the job waits for volumes; 0: it does not */
-    int64_t leaving_mono_us; /* since when it waits for pods that end; 0: it does not */
-    json_t *layout;      /* what the job holds: node of Slurm -> resources/JOB; NULL: not known */
-    uint32_t layout_job; /* whose layout */
-    int64_t devices_mono_us; /* since when the job waits for devices; 0: it does not */
-    uint32_t done_job;       /* that was done with last; 0: none */
-    uint32_t sent_job;       /* for which pods were bound last; 0: for none */
-    int64_t sent_mono_us;    /* when */
-    int64_t ask_mono_us;     /* the job's reason is not asked for before */
+    json_t *uids;         /* of its pods: the members of an object */
+    json_t *bad_nodes;    /* of Slurm, which Kubernetes does not know: an array of names */
+    uint32_t job_id;      /* 0: none */
+    unsigned requests;    /* of the action under way */
+    bool deciding;        /* the action starts its requests: it cannot end yet */
+    bool failed;          /* one of them */
+    unsigned owner_waits; /* how often the job's options were waited for */
+    char *told;           /* the last sentence on its pods */
+    char *excluded;       /* as slurmctld was told last; NULL: not by us */
+    json_t *asked_claims; /* uid of a claim that waits -> the node that it was given */
+    char *refused;        /* what the API server has against a binding; NULL: nothing */
+    struct {
+        uint32_t job;
+        int64_t since_us; /* 0: it does not wait */
+    } waits[BRIDGEWAIT_MAX_];
+    json_t *layout;       /* what the job holds: node of Slurm -> resources/JOB; NULL: not known */
+    uint32_t layout_job;  /* whose layout */
+    uint32_t done_job;    /* that was done with last; 0: none */
+    uint32_t sent_job;    /* for which pods were bound last; 0: for none */
+    int64_t sent_mono_us; /* when */
+    int64_t ask_mono_us;  /* the job's reason is not asked for before */
     char key[];
 };
 
@@ -70,5 +82,6 @@ struct bridge {
     struct kubemap node_names; /* of Slurm to those of Kubernetes, where they differ */
     struct exclusion exclusion;
     struct kubetimer settled; /* nodes have changed: jobs that wait may want others */
+    struct kubetimer silence; /* does slurmrestd say nothing for long? */
     char selector[160], others_selector[160];
 };

@@ -10,6 +10,7 @@
 #include "kube/bridge/podidentity.h"
 
 #define NAME_MOST 40u
+#define WAIT_MOST_S 86400
 #define SELECTOR "managedNamespaceSelector"
 #define SCHEDULER "slurm-bridge-scheduler"
 #define REST "http://slurm-restapi.slurm:6820"
@@ -49,7 +50,7 @@ static int check_keys(const json_t *root, struct err *err)
                                         "managedNamespaces", "identityNamespaces",
                                         "identities",        "name",
                                         "priorityClasses",   "managedNamespaceSelector",
-                                        "managedNodeTaint" };
+                                        "managedNodeTaint",  "waitSeconds" };
     const char *key;
     json_t *value;
 
@@ -63,6 +64,19 @@ static int check_keys(const json_t *root, struct err *err)
             return err_set(err, -EINVAL, "the key %.60s is unknown", key);
     }
     return 0;
+}
+
+/* waitSeconds; 0: it is not said. */
+static int keep_wait(const json_t *root, int64_t *ret, struct err *err)
+{
+    const json_t *value = json_object_get(root, "waitSeconds");
+
+    if (!value || json_is_null(value))
+        return 0;
+    *ret = json_integer_value(value);
+    return json_is_integer(value) && *ret >= 1 && *ret <= WAIT_MOST_S
+               ? 0
+               : err_set(err, -EINVAL, "waitSeconds is no number of 1 to %d", WAIT_MOST_S);
 }
 
 static int keep_flag(const json_t *root, const char *key, bool *ret, struct err *err)
@@ -223,6 +237,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = keep_value(root, "name", "", &c.name, err);
     if (r == 0)
         r = keep_flag(root, "managedNodeTaint", &c.taint, err);
+    if (r == 0)
+        r = keep_wait(root, &c.wait_s, err);
     if (r == 0)
         r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
     if (r == 0)

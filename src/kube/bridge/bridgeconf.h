@@ -8,6 +8,7 @@
  * | priorityClasses | QOS and partition of pods by their priorityClassName |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  * | managedNamespaceSelector | labels of such namespaces, instead of their names |
+ * | waitSeconds | a job that has its nodes waits no longer for Kubernetes; 600 |
  * | managedNodeTaint | nodes that Slurm has, too, get the taint of our schedulerName (false) |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
  * | identities | what namespaces and service accounts are in Slurm: podidentity.h |
@@ -18,6 +19,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -28,6 +30,7 @@ struct bridgeconf {
     json_t *selector;                         /* LabelSelector of namespaces; NULL: none */
     json_t *classes;                          /* array: name, qos, partition of priority classes */
     json_t *rules;                            /* podidentity_read() */
+    int64_t wait_s;                           /* 0 without the key */
     bool taint;
 };
 

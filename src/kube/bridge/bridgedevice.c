@@ -22,8 +22,7 @@
 #include "kube/claim/devfill.h"
 #include "kube/claim/devnode.h"
 
-#define AGAIN_US (5 * USEC_PER_SEC)               /* slices and channels wake nobody */
-#define DEADLINE_US (INT64_C(600) * USEC_PER_SEC) /* nodes are not held longer for a device */
+#define AGAIN_US (5 * USEC_PER_SEC) /* slices and channels wake nobody */
 
 /* ---- what is followed ------------------------------------------------------------------------ */
 
@@ -523,12 +522,8 @@ static enum bridgevolume_answer wait_more(struct gang *g, const json_t *pods, co
 {
     if (*why)
         bridgeact_tell(g, pods, "SlurmWaitingForDevices", why);
-    if (!g->devices_mono_us)
-        g->devices_mono_us = now_mono_us();
-    if (now_mono_us() - g->devices_mono_us > DEADLINE_US) {
-        g->devices_mono_us = 0;
+    if (bridgegang_is_overdue(g, BRIDGEWAIT_DEVICES))
         return BRIDGEVOLUME_BAD;
-    }
     bridgegang_wake(g->b, g->key, AGAIN_US); /* and when a claim changes */
     return BRIDGEVOLUME_WAIT;
 }
@@ -548,6 +543,8 @@ enum bridgevolume_answer bridgedevice_place(struct gang *g, const struct slurmjo
         json_decref(g->layout);
         g->layout = NULL;
         g->layout_job = job->id;
+        if (bridgegang_is_overdue(g, BRIDGEWAIT_DEVICES))
+            return BRIDGEVOLUME_BAD;
         bridgeact_count(g, slurmlink_resources(g->b->slurm, job->id, take_layout, g));
         return BRIDGEVOLUME_WAIT;
     }
@@ -560,7 +557,7 @@ enum bridgevolume_answer bridgedevice_place(struct gang *g, const struct slurmjo
         (void)json_array_append(late, json_object_get(one, "node"));
     }
     if (all == BRIDGEVOLUME_READY) {
-        g->devices_mono_us = 0;
+        bridgegang_end_wait(g, BRIDGEWAIT_DEVICES);
         return all;
     }
     all = wait_more(g, pods, err.text);

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/claim/bridgekeys.h"
+
+#define SILENCE_US (60 * USEC_PER_SEC)
 
 struct gang *bridgegang_find(struct bridge *b, const char *key)
 {
@@ -42,6 +46,7 @@ void bridgegang_free(void *gang)
     json_decref(g->layout);
     free(g->told);
     free(g->excluded);
+    free(g->refused);
     free(g);
 }
 
@@ -62,6 +67,11 @@ static bool is_whole(const struct kubeinformer *i)
     return i && kubeinformer_is_synced(i);
 }
 
+bool bridgegang_is_deaf(const struct bridge *b)
+{
+    return is_whole(b->pods) && slurmlink_silence_us(b->slurm) > MIN(SILENCE_US, b->o.wait_us);
+}
+
 bool bridgegang_is_ready(const struct bridge *b)
 {
     return slurmlink_is_synced(b->slurm) && is_whole(b->pods) && is_whole(b->nodes) &&
@@ -79,6 +89,22 @@ void bridgegang_note_bad(struct gang *g, const char *node)
     const char *label = object ? kubejson_label(object, BRIDGE_LABEL_NODE) : NULL;
 
     (void)json_array_append_new(g->bad_nodes, json_string(label ? label : node));
+}
+
+bool bridgegang_is_overdue(struct gang *g, enum bridgewait what)
+{
+    int64_t now = now_mono_us();
+
+    if (!g->waits[what].since_us || g->waits[what].job != g->job_id) {
+        g->waits[what].job = g->job_id;
+        g->waits[what].since_us = now;
+    }
+    return now - g->waits[what].since_us > g->b->o.wait_us;
+}
+
+void bridgegang_end_wait(struct gang *g, enum bridgewait what)
+{
+    g->waits[what].since_us = 0;
 }
 
 void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us)

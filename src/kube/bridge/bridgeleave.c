@@ -174,14 +174,12 @@ bool bridgeleave_is_done(struct gang *g, const json_t *pods, const json_t *place
             strbuf_addf(&text, "Another pod is being ended on node %s", node);
     }
     if (!text.len) {
-        g->leaving_mono_us = 0;
+        bridgegang_end_wait(g, BRIDGEWAIT_LEAVING);
         return true;
     }
-    if (!g->leaving_mono_us)
-        g->leaving_mono_us = now_mono_us();
-    if (now_mono_us() - g->leaving_mono_us > BRIDGELEAVE_US)
+    if (bridgegang_is_overdue(g, BRIDGEWAIT_LEAVING))
         return true;
-    bridgegang_wake(g->b, g->key, BRIDGELEAVE_US / 10);
+    bridgegang_wake(g->b, g->key, g->b->o.wait_us / 10);
     bridgeact_tell(g, pods, "SlurmWaitingForNode", strbuf_str(&text));
     return false;
 }

@@ -16,6 +16,5 @@ void bridgeleave_end(struct gang *g, const struct slurmjob *job);
 void bridgeleave_let_go(struct bridge *b, const struct slurmjob *job);
 void bridgeleave_stop(struct bridge *b);
 /* Is every node of the places (bridgevolume_place()) left?  If not, the gang is woken when it is,
- * and the pods are told.  Not longer than BRIDGELEAVE_US: then the kubelet decides. */
-#define BRIDGELEAVE_US (INT64_C(600) * 1000000)
+ * and the pods are told.  Not longer than bridge_options.wait_us: then the kubelet decides. */
 bool bridgeleave_is_done(struct gang *g, const json_t *pods, const json_t *places);

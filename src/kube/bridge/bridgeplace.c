@@ -2,6 +2,7 @@
 #include "kube/bridge/bridgeplace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -60,15 +61,22 @@ void bridgeplace_release(struct gang *g, const struct podgang_view *v)
 
 void bridgeplace_give_up(struct gang *g, const struct podgang_view *v, const char *why)
 {
-    char attempt[24];
+    char attempt[24], text[400];
     size_t i;
     json_t *pod;
 
     log_info("%s: job %u is given up: %s", g->key, v->job->id, why);
     (void)snprintf(attempt, sizeof(attempt), "%lld", (long long)podgang_attempt(v->pods) + 1);
-    json_array_foreach(v->pods, i, pod) if (!podread_is_over(pod)) bridgeact_patch(
-        g, pod, NULL,
-        json_pack("{s:{s:{s:s}}}", "metadata", "annotations", BRIDGE_NOTE_ATTEMPT, attempt));
+    (void)snprintf(text, sizeof(text), "Slurm job %u is given up: %s", v->job->id, why);
+    json_array_foreach(v->pods, i, pod)
+    {
+        if (podread_is_over(pod))
+            continue;
+        kubeevents_tell(g->b->events, pod, true, "SlurmJobGivenUp", text);
+        bridgeact_patch(
+            g, pod, NULL,
+            json_pack("{s:{s:{s:s}}}", "metadata", "annotations", BRIDGE_NOTE_ATTEMPT, attempt));
+    }
 }
 
 void bridgeplace_delete(struct gang *g, const struct podgang_view *v)
@@ -175,6 +183,23 @@ static enum bridgenear_answer may_stay(struct gang *g, const struct podgang_view
     return bridgenear_judge(g, pods, places);
 }
 
+/* A binding that is refused is tried again, and the pods say why. */
+static void take_bound(void *ctx, const struct kubereply *reply)
+{
+    struct gang *g = ctx;
+    const char *said = kubejson_text(reply->body, "message");
+    char text[400];
+
+    if (reply->status >= 400 && reply->status < 500 && reply->status != 404 &&
+        reply->status != 409) {
+        (void)snprintf(text, sizeof(text), "The API server refuses the binding: %.340s",
+                       *said ? said : reply->text);
+        free(g->refused);
+        g->refused = strdup(text); /* without memory nothing is told */
+    }
+    bridgeact_take(g, reply);
+}
+
 void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_json_ json_t *nodes = free_nodes(g, v), *places = NULL;
@@ -190,6 +215,10 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
     case BRIDGENEAR_YES:
         break;
     case BRIDGENEAR_LATER:
+        if (bridgegang_is_overdue(g, BRIDGEWAIT_NEAR))
+            bridgeplace_give_up(g, v, "what other pods there are is not known");
+        else
+            bridgegang_wake(g->b, g->key, g->b->o.wait_us / 10); /* and when it is known */
         return;
     case BRIDGENEAR_NO:
         bridgeplace_give_up(g, v, "its pods may not be beside those that are there now");
@@ -222,6 +251,12 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
             bridgeplace_give_up(g, v, "a device cannot be had on its node");
         return;
     }
+    if (g->refused && g->sent_job == v->job->id)
+        bridgeact_tell(g, v->pods, "SlurmBindingRefused", g->refused);
+    if (bridgegang_is_overdue(g, BRIDGEWAIT_BINDING) && !has_bound(v)) {
+        bridgeplace_give_up(g, v, "its pods could not be bound");
+        return;
+    }
     g->sent_job = v->job->id;
     g->sent_mono_us = now_mono_us();
     json_array_foreach(places, i, one)
@@ -233,6 +268,6 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
         bridgenear_give(g->b, pod, node);
         note = json_pack("{s:s}", BRIDGE_NOTE_NODE, node);
         bridgeact_count(g, kubeapi_bind(g->b->kube, kubejson_namespace(pod), kubejson_name(pod),
-                                        kubejson_uid(pod), node, note, bridgeact_take, g));
+                                        kubejson_uid(pod), node, note, take_bound, g));
     }
 }

@@ -20,7 +20,6 @@
 #include "kube/claim/podstatic.h"
 
 #define SELECTED "volume.kubernetes.io/selected-node"
-#define DEADLINE_US (INT64_C(600) * USEC_PER_SEC) /* nodes are not held longer for a volume */
 
 /* ---- what is followed ------------------------------------------------------------------------ */
 
@@ -358,15 +357,11 @@ enum bridgevolume_answer bridgevolume_place(struct gang *g, const json_t *places
         all = MAX(all, answer);
     }
     if (all != BRIDGEVOLUME_WAIT) {
-        g->volumes_mono_us = 0;
+        bridgegang_end_wait(g, BRIDGEWAIT_VOLUMES);
         return all;
     }
-    if (!g->volumes_mono_us)
-        g->volumes_mono_us = now_mono_us();
-    if (now_mono_us() - g->volumes_mono_us > DEADLINE_US) {
-        g->volumes_mono_us = 0;
+    if (bridgegang_is_overdue(g, BRIDGEWAIT_VOLUMES))
         return BRIDGEVOLUME_BAD;
-    }
-    bridgegang_wake(g->b, g->key, DEADLINE_US / 20); /* and when a claim changes */
+    bridgegang_wake(g->b, g->key, g->b->o.wait_us / 20); /* and when a claim changes */
     return all;
 }

@@ -35,12 +35,22 @@ static void ask_reason(struct gang *g, const struct slurmjob *job)
     bridgegang_wake(g->b, g->key, REASON_US);
 }
 
+/* Pods that wait for an answer of slurmrestd say so when it has been away for long. */
+static bool tell_silence(struct gang *g, const json_t *pods)
+{
+    if (!bridgegang_is_deaf(g->b))
+        return false;
+    bridgeact_tell(g, pods, "SlurmUnknown",
+                   "slurmrestd does not answer: pods are neither placed nor ended meanwhile");
+    return true;
+}
+
 static void tell_pending(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
     char stamp[40];
 
-    if (!v->job || v->job->state != SLURMJOB_PENDING)
+    if (!v->job || v->job->state != SLURMJOB_PENDING || tell_silence(g, v->pods))
         return;
     if (!v->job->reason || !*v->job->reason || strcmp(v->job->reason, "None") == 0) {
         ask_reason(g, v->job);
@@ -73,9 +83,11 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         bridgeact_tell(g, v->pods, "SlurmWaitingForPods", text);
         break;
     case GANG_SUBMIT:
+        (void)tell_silence(g, v->pods);
         bridgesubmit_job(g, v);
         break;
     case GANG_ASK:
+        (void)tell_silence(g, v->pods);
         (void)slurmlink_ask(g->b->slurm, v->job->id); /* asked again after the pause */
         bridgegang_wake(g->b, g->key, ASK_US);
         break;
@@ -185,7 +197,7 @@ void bridgework_do(void *ctx, const char *key)
     const struct slurmjob *job;
     struct podgang_view v;
 
-    if (!g || !bridgegang_is_ready(b)) {
+    if (!g || (!bridgegang_is_ready(b) && !bridgegang_is_deaf(b))) {
         kubequeue_done(b->queue, key, true); /* all are woken when everything is known */
         return;
     }
@@ -193,6 +205,14 @@ void bridgework_do(void *ctx, const char *key)
     pods = gather_pods(g, job);
     if (!pods) {
         kubequeue_done(b->queue, key, false);
+        return;
+    }
+    if (!bridgegang_is_ready(b)) {
+        g->failed = false;
+        g->deciding = true;
+        (void)tell_silence(g, pods);
+        g->deciding = false;
+        bridgeact_end(g);
         return;
     }
     if (!g->job_id)

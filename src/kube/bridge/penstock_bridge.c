@@ -103,6 +103,7 @@ static void begin_bridge(struct program *p)
         .classes = p->conf.classes,
         .rules = p->conf.rules,
         .taint = p->conf.taint,
+        .wait_us = p->conf.wait_s * USEC_PER_SEC,
         .groups = p->served[0],
         .native = p->served[1],
         .jobsets = p->served[2],

@@ -34,6 +34,7 @@ struct slurmlink {
     char *cursor, *page;
     bool list_wanted, listing, is_synced;
     unsigned failures;
+    int64_t lost_us; /* since when there is no stream; 0: there is one */
     struct kubetimer stream, list, again;
 };
 
@@ -56,6 +57,7 @@ int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn
     l->s = s;
     l->bridge = bridge;
     l->loop = kubeserver_loop(s);
+    l->lost_us = now_mono_us();
     l->changed = changed;
     l->synced = synced;
     l->ctx = ctx;
@@ -96,6 +98,11 @@ struct slurmlink *slurmlink_free(struct slurmlink *l)
 bool slurmlink_is_synced(const struct slurmlink *l)
 {
     return l->is_synced;
+}
+
+int64_t slurmlink_silence_us(const struct slurmlink *l)
+{
+    return l->lost_us ? now_mono_us() - l->lost_us : 0;
 }
 
 static void write_id(uint32_t id, char buf[static ID_TEXT])
@@ -465,6 +472,7 @@ static int take_line(void *ctx, const char *line, size_t len)
     if (*cursor && !keep_text(&l->cursor, cursor))
         return -ENOMEM;
     l->failures = 0;
+    l->lost_us = 0;
     return 0;
 }
 
@@ -475,6 +483,8 @@ static void end_stream(void *ctx, const struct kubereply *reply)
 
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
+    if (!l->lost_us)
+        l->lost_us = now_mono_us();
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }
 

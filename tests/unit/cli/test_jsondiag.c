@@ -21,12 +21,12 @@ static void make_reply(struct json *js, struct strbuf *sb, unsigned version)
     Pst__UserStat user = PST__USER_STAT__INIT, *users[] = { &user };
     Pst__DiagReply d = PST__DIAG_REPLY__INIT;
     uint64_t *all[] = {
-        &d.jobs_submitted, &d.jobs_started,    &d.jobs_completed,    &d.jobs_cancelled,
-        &d.jobs_failed,    &d.cycle_last_us,   &d.cycle_max_us,      &d.cycle_total_us,
-        &d.cycles,         &d.bf_started,      &d.cycle_depth_total, &d.bf_started_cycle,
-        &d.bf_cycles,      &d.bf_last_us,      &d.bf_max_us,         &d.bf_total_us,
-        &d.bf_depth_total, &d.acct_lag,        &d.bf_queue_total,    &d.bf_het_started,
-        &rpc.count,        &rpc.total_us,      &user.count,          &user.total_us,
+        &d.jobs_submitted, &d.jobs_started,  &d.jobs_completed,    &d.jobs_cancelled,
+        &d.jobs_failed,    &d.cycle_last_us, &d.cycle_max_us,      &d.cycle_total_us,
+        &d.cycles,         &d.bf_started,    &d.cycle_depth_total, &d.bf_started_cycle,
+        &d.bf_cycles,      &d.bf_last_us,    &d.bf_max_us,         &d.bf_total_us,
+        &d.bf_depth_total, &d.acct_lag,      &d.bf_queue_total,    &d.bf_het_started,
+        &rpc.count,        &rpc.total_us,    &user.count,          &user.total_us,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -57,13 +57,16 @@ static uint64_t number_of(const char *text, const char *name)
 static void test_widths(void **state)
 {
     /* As others' clients of v0.0.42 to v0.0.45 declare them. */
-    static const char *const wide[] = { "schedule_cycle_mean", "bf_cycle_mean", "bf_cycle_sum",
-                                        "bf_depth_mean",       "total_time",    "bf_queue_len_mean" };
-    static const char *const narrow[] = { "schedule_cycle_max", "schedule_cycle_last",
-                                          "jobs_submitted",     "jobs_failed",
-                                          "bf_depth_sum",       "bf_queue_len_sum",
-                                          "bf_cycle_last",      "bf_backfilled_het_jobs",
-                                          "count",              "dbd_agent_queue_size" };
+    static const char *const wide[] = {
+        "schedule_cycle_mean", "bf_cycle_mean", "bf_cycle_sum",
+        "bf_depth_mean",       "total_time",    "bf_queue_len_mean"
+    };
+    static const char *const narrow[] = {
+        "schedule_cycle_max",  "schedule_cycle_last",    "jobs_submitted",
+        "jobs_failed",         "bf_depth_sum",           "bf_queue_len_sum",
+        "bf_cycle_last",       "bf_backfilled_het_jobs", "count",
+        "dbd_agent_queue_size"
+    };
 
     (void)state;
     for (unsigned version = 42; version <= 45; version++) {

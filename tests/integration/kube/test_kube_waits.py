@@ -1,0 +1,62 @@
+"""Every wait ends: what the bridge and the operator do when something does not come (src/kube/README.md has the table)."""
+
+import pytest
+from conftest import wait_until
+from test_kube_bridge import CLUSTER, Bridge, external, rest  # noqa: F401  names of fixtures
+
+
+@pytest.fixture
+def hasty(external, rest, tmp_path):
+    """A bridge that waits two seconds for Kubernetes, and takes as long a silence of slurmrestd for one."""
+    with Bridge(external, rest, tmp_path, rules="waitSeconds: 2\n") as b:
+        yield b
+
+
+def told(api, reason):
+    return [e["message"] for e in api.all("events") if e["reason"] == reason]
+
+
+def test_a_binding_that_is_refused(hasty, external):
+    """The job does not hold its node for ever; the pod says why, and is placed when bindings are let in again."""
+    hasty.api.fault(403, "POST", "/binding", times=100000)
+    hasty.pod("a")
+    wait_until(lambda: told(hasty.api, "SlurmBindingRefused"), "the pod says so")
+    assert told(hasty.api, "SlurmBindingRefused")[0].startswith("The API server refuses the binding: ")
+    first = hasty.job("a")
+    wait_until(lambda: told(hasty.api, "SlurmJobGivenUp"), "the job is given up")
+    assert told(hasty.api, "SlurmJobGivenUp")[0] == f"Slurm job {first} is given up: its pods could not be bound"
+    external.wait_end(first)
+    hasty.api.faults.clear()
+    hasty.bound("a", timeout=30)
+    assert hasty.job("a") != first and hasty.get("a")["metadata"].get("deletionTimestamp") is None
+
+
+def test_slurmrestd_that_is_away(hasty, rest):
+    """Pods that wait say so, those of a job that waits too; nothing is taken away from those that run."""
+    hasty.pod("runs")
+    hasty.bound("runs")
+    rest.daemon.stop()
+    try:
+        hasty.pod("new")
+        wait_until(lambda: told(hasty.api, "SlurmUnknown"), "it is told", 30)
+        assert told(hasty.api, "SlurmUnknown") == ["slurmrestd does not answer: pods are neither placed nor ended meanwhile"]
+        hasty.kill()  # one that begins without slurmrestd says so, too
+        hasty.pod("newer")
+        hasty.start()
+        wait_until(lambda: {e["involvedObject"]["name"] for e in hasty.api.all("events") if e["reason"] == "SlurmUnknown"} >= {"new", "newer"},
+                   "each is told", 30)
+        assert hasty.node("runs") and not hasty.get("runs")["metadata"].get("deletionTimestamp")
+    finally:
+        rest.start()
+    hasty.bound("new", "newer", timeout=40)
+
+
+def test_slurmctld_that_is_away(hasty, external):
+    """slurmrestd alone has no answer either."""
+    external.kill_ctld()
+    try:
+        hasty.pod("b")
+        wait_until(lambda: told(hasty.api, "SlurmUnknown"), f"it is told {hasty.api.all('events')}", 30)
+    finally:
+        external.start_ctld()
+    hasty.bound("b", timeout=40)
