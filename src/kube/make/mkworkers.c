@@ -306,7 +306,7 @@ static int add_ssh_volumes(const struct mkbase_facts *f, json_t *volumes)
 static json_t *make_slurmd(const struct mkbase_facts *f, const json_t *node)
 {
     static const char stop[] = "scontrol update nodename=$(hostname) state=down "
-                               "reason='slurm-operator: Pod is terminating'";
+                               "reason='" OPKEY_ENDED "'";
     char cpus[32], mem[32];
     json_t *built;
 

@@ -4,6 +4,7 @@
 #define OPKEY_MANAGER "penstock-operator" /* field manager, and who makes events */
 #define OPKEY_REASON                                                                               \
     "slurm-operator: " /* every reason of ours begins so: others are an administrator's */
+#define OPKEY_ENDED OPKEY_REASON "Pod is terminating" /* what a worker's pod says at its end */
 #define OPKEY_NAME "app.kubernetes.io/name"
 #define OPKEY_INSTANCE "app.kubernetes.io/instance"
 #define OPKEY_COMPONENT "app.kubernetes.io/component"

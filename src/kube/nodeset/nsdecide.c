@@ -27,8 +27,6 @@
 #define REASON_MOST 256u
 #define DRAIN_AGAIN_S 30
 
-static const char ends[] = "is pending termination";
-
 struct plan {
     const struct nsview *v;
     struct nspod *pods;
@@ -282,7 +280,8 @@ static void remove_pod(struct plan *p, const struct nspod *pod)
         return;
     }
     (void)snprintf(reason, sizeof(reason), "Pod (%.60s/%.120s) %s for %s",
-                   kubejson_namespace(pod->pod), kubejson_name(pod->pod), ends, pod->condemned);
+                   kubejson_namespace(pod->pod), kubejson_name(pod->pod), NSDECIDE_ENDS,
+                   pod->condemned);
     if (!draining || is_ours(pod))
         drain_node(p, pod, reason); /* an administrator's own words stay */
     if (draining && !nspod_has_state(pod, "ALLOCATED") && !nspod_has_state(pod, "MIXED") &&
@@ -385,8 +384,8 @@ static void act_on_pod(struct plan *p, const struct nspod *pod)
         wake_after(p, 1); /* its claims go with it, or stay: that is settled first */
     } else if (pod->condemned) {
         remove_pod(p, pod);
-        cordon = pod->cordoned ||
-                 (is_ours(pod) && nspod_has_state(pod, "DRAIN") && strstr(nspod_reason(pod), ends));
+        cordon = pod->cordoned || (is_ours(pod) && nspod_has_state(pod, "DRAIN") &&
+                                   strstr(nspod_reason(pod), NSDECIDE_ENDS));
     } else {
         cordon = follow_cordon(p, pod);
     }

@@ -17,8 +17,12 @@ struct nsview {
     const json_t *claims;          /* name to object: those of the namespace; NULL: none */
     const json_t *records;         /* an array: all nodes of Slurm, when some are pruned; or NULL */
     const json_t *node_conditions; /* types of conditions of nodes that are a reason; may be NULL */
+    int64_t patience_s;            /* workers that wait longer are told of (nsoverdue.h) */
     int64_t now_us;
 };
+
+/* Of the reason of a node whose pod is to go. */
+#define NSDECIDE_ENDS "is pending termination"
 
 /* What to do, an array of objects; "do" says what:
  * | create     | "object": a pod

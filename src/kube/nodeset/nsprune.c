@@ -35,8 +35,7 @@ bool nsprune_is_defunct(const struct nsview *v, const json_t *record)
     const json_t *there = json_object_get(v->nodes, node);
     char host[MKWORKERS_HOST];
 
-    if (!v->slurm || !*name || !*pod || !*node ||
-        !slurmstate_is_dead(json_object_get(record, "state")) ||
+    if (!v->slurm || !*name || !*pod || !*node || !slurmstate_is_dead(record) ||
         strcmp(kubejson_text(info, "namespace"), kubejson_namespace(v->f->cr)) != 0 ||
         strcmp(kubejson_text(info, "nodeSetName"), kubejson_name(v->f->cr)) != 0 ||
         strcmp(kubejson_text(info, "nodeSetUID"), kubejson_uid(v->f->cr)) != 0)

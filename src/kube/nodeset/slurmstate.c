@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kube/make/opkeys.h"
+
 bool slurmstate_has_word(const json_t *state, const char *word)
 {
     size_t i;
@@ -25,9 +27,15 @@ bool slurmstate_is_drained(const json_t *state)
            !slurmstate_has_word(state, "COMPLETING");
 }
 
-bool slurmstate_is_dead(const json_t *state)
+/* A node that was set down is not said to be silent, whether or not its slurmd has ended. */
+bool slurmstate_is_dead(const json_t *node)
 {
-    return slurmstate_has_word(state, "DOWN") && slurmstate_has_word(state, "NOT_RESPONDING") &&
+    const json_t *state = json_object_get(node, "state");
+    const char *reason = json_string_value(json_object_get(node, "reason"));
+
+    return slurmstate_has_word(state, "DOWN") &&
+           (slurmstate_has_word(state, "NOT_RESPONDING") ||
+            (reason && strcmp(reason, OPKEY_ENDED) == 0)) &&
            !slurmstate_has_word(state, "ALLOCATED") && !slurmstate_has_word(state, "MIXED") &&
            !slurmstate_has_word(state, "COMPLETING");
 }

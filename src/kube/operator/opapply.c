@@ -424,7 +424,8 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
 static void tell_change(struct opwork *w, const json_t *conditions)
 {
     static const char *const troubles[] = { "KeyMissing",        "NoController", "SlurmUnknown",
-                                            "ControllerChanged", "InvalidSpec",  "FieldChanged" };
+                                            "ControllerChanged", "InvalidSpec",  "FieldChanged",
+                                            OPWORK_OVERDUE };
     const char *reason = w->reason;
     bool trouble = false;
     size_t i;

@@ -20,6 +20,7 @@
 #include "kube/make/opspec.h"
 
 #define AT_ONCE 32u
+#define PATIENCE_S 600
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
@@ -361,7 +362,11 @@ static void do_work(void *ctx, const char *uid)
         .group = opkinds_group(object), .image = op->o.image, .find = find_object, .ctx = op
     };
     w->deciding = true;
-    if (opspec_read(object, &w->cr, &err) < 0) {
+    if (w->kind == OPKIND_NODESET && kubejson_is_deleted(object)) { /* good or not, it may go */
+        w->f.cr = w->cr = json_incref(w->raw);
+        read_controller(w);
+        reconcile_kind(w);
+    } else if (opspec_read(object, &w->cr, &err) < 0) {
         opwork_say(w, false, false, "InvalidSpec", err.text);
     } else {
         w->f.cr = w->cr;
@@ -404,6 +409,7 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o, stru
         return r;
     op->kube = kube;
     op->o = *o;
+    op->o.patience_s = o->patience_s ? o->patience_s : PATIENCE_S;
     r = kubequeue_new(kubeserver_loop(kube), &q, do_work, op, &op->queue);
     if (r == 0)
         r = kubeevents_new(kube, OPKEY_MANAGER, &op->events);

@@ -12,8 +12,9 @@ struct operator_options {
     const char *rest_url;   /* of slurmrestd, instead of each RestApi's Service; NULL: none */
     const char *slurm_user; /* of the operator's own tokens */
     const json_t *node_conditions; /* an array; NULL: none */
-    bool groups[2];                /* which groups of opkinds.h the server has */
-    bool monitors;                 /* it has ServiceMonitors */
+    int64_t patience_s; /* what waits longer is told of, and is not waited for; 0: ten minutes */
+    bool groups[2];     /* which groups of opkinds.h the server has */
+    bool monitors;      /* it has ServiceMonitors */
 };
 
 struct operator_;

@@ -56,6 +56,9 @@ struct opwork {
     char uid[];
 };
 
+/* The word of Deployments for what does not go on. */
+#define OPWORK_OVERDUE "ProgressDeadlineExceeded"
+
 /* What the conditions say. */
 void opwork_say(struct opwork *w, bool ready, bool progressing, const char *reason,
                 const char *text);

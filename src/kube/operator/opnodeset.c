@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
+#include "kube/nodeset/nsoverdue.h"
 #include "kube/nodeset/nspin.h"
 #include "kube/nodeset/nsplan.h"
 #include "kube/nodeset/nsprune.h"
@@ -364,9 +365,12 @@ static void keep_history(struct opwork *w, const struct gather *g, const char *r
 static void count_pods(struct opwork *w, const struct nsview *v, const char *revision)
 {
     struct nscount c;
-    char selector[600], text[200];
+    char selector[600], text[200], late[NSOVERDUE_TEXT];
+    int64_t wake_s;
+    bool overdue, good;
 
     nsdecide_count(v, &c);
+    good = c.available == c.desired && c.updated == c.desired;
     (void)snprintf(selector, sizeof(selector), "%s=slurmd,%s=%s", OPKEY_NAME, OPKEY_INSTANCE,
                    kubejson_name(w->cr));
     w->status =
@@ -384,14 +388,17 @@ static void count_pods(struct opwork *w, const struct nsview *v, const char *rev
     (void)snprintf(text, sizeof(text),
                    "%lld of %lld workers are available, %lld are as they should",
                    (long long)c.available, (long long)c.desired, (long long)c.updated);
+    overdue = nsoverdue_find(v, late, &wake_s);
+    if (wake_s && (!w->wake_s || wake_s < w->wake_s))
+        w->wake_s = wake_s;
     if (!v->slurm)
         opwork_say(w, false, c.replicas != c.desired, "SlurmUnknown",
                    "slurmrestd does not answer: no worker is drained or deleted meanwhile");
+    else if (overdue)
+        opwork_say(w, good, false, OPWORK_OVERDUE, late);
     else
-        opwork_say(w, c.available == c.desired && c.updated == c.desired,
-                   c.replicas != c.desired || c.updated != c.desired,
-                   c.available == c.desired && c.updated == c.desired ? "AsDesired" : "Scaling",
-                   text);
+        opwork_say(w, good, c.replicas != c.desired || c.updated != c.desired,
+                   good ? "AsDesired" : "Scaling", text);
 }
 
 /* Where workers were is kept for those that are made anew. */
@@ -443,6 +450,7 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
                         .claims = g->claims,
                         .records = known ? g->records : NULL,
                         .node_conditions = w->op->o.node_conditions,
+                        .patience_s = w->op->o.patience_s,
                         .now_us = now_us() };
     char revision[MKWORKERS_REVISION];
     json_t *shared;

@@ -93,6 +93,38 @@ static const char *see_keys(struct opwork *w)
     return NULL;
 }
 
+static const json_t *find_condition(const json_t *object, const char *type)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(object, "status.conditions"), i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), type) == 0)
+            return one;
+    }
+    return NULL;
+}
+
+/* Do pods that are not ready take too long?  Since when is what our own condition says, so that it
+ * outlives the operator. */
+static bool is_overdue(struct opwork *w)
+{
+    const json_t *was = find_condition(w->raw, "Progressing");
+    int64_t since, left;
+
+    if (strcmp(kubejson_text(was, "reason"), OPWORK_OVERDUE) == 0)
+        return kubejson_int(was, "observedGeneration", 0) ==
+               kubejson_int(w->raw, "metadata.generation", 0);
+    if (strcmp(kubejson_text(was, "status"), "True") != 0 ||
+        kubejson_read_stamp(kubejson_text(was, "lastTransitionTime"), &since) < 0)
+        since = now_us();
+    left = since / USEC_PER_SEC + w->op->o.patience_s - now_us() / USEC_PER_SEC;
+    if (left > 0 && (!w->wake_s || left < w->wake_s))
+        w->wake_s = left;
+    return left <= 0;
+}
+
 /* What a StatefulSet or Deployment says of its pods. */
 static void say_workload(struct opwork *w, const char *kind, const char *name, const char *missing)
 {
@@ -108,6 +140,8 @@ static void say_workload(struct opwork *w, const char *kind, const char *name, c
                    (long long)kubejson_int(have, "status.readyReplicas", 0), (long long)want, name);
     if (missing)
         opwork_say(w, false, false, "KeyMissing", missing);
+    else if (!ready && is_overdue(w))
+        opwork_say(w, false, false, OPWORK_OVERDUE, text);
     else
         opwork_say(w, ready, !ready, ready ? "AsDesired" : "PodsNotReady", text);
 }

@@ -185,11 +185,33 @@ void opschedule_see(struct opwork *w, struct slurmnodes *l, const struct nsview 
         opapply_fail(w, "out of memory");
 }
 
+/* A set that has been deleted for long: nobody says what became of its reservation. */
+static bool is_abandoned(struct opwork *w)
+{
+    int64_t since;
+    char name[NSSCHED_NAME], text[400];
+
+    if (kubejson_read_stamp(kubejson_text(w->raw, "metadata.deletionTimestamp"), &since) < 0 ||
+        now_us() < since + w->op->o.patience_s * USEC_PER_SEC)
+        return false;
+    nssched_name(w->raw, name);
+    (void)snprintf(
+        text, sizeof(text),
+        "Reservation %.250s may be there yet: slurmrestd has not said that it is deleted", name);
+    log_error("%s/%s: %s", kubejson_namespace(w->raw), kubejson_name(w->raw), text);
+    kubeevents_tell(w->op->events, w->raw, true, "ReservationLeft", text);
+    return true;
+}
+
 void opschedule_end(struct opwork *w, struct slurmnodes *l)
 {
     if (!kubejson_has_finalizer(w->raw, NSSCHED_FINALIZER))
         return;
     if (!w->controller) { /* its cluster is gone, and the reservation with it */
+        change_finalizer(w, false);
+        return;
+    }
+    if (is_abandoned(w)) {
         change_finalizer(w, false);
         return;
     }

@@ -16,6 +16,7 @@
 #include "version.h"
 
 #define ASK_US USEC_PER_SEC
+#define PATIENCE_MOST_S 86400
 #define ASK_AGAIN_US (30 * USEC_PER_SEC)
 
 struct program {
@@ -35,6 +36,7 @@ static const char usage[] =
     "  -l, --lease=NAMESPACE  act only while the lease penstock-operator there is held\n"
     "      --propagated-node-conditions=TYPE,...\n"
     "                         conditions of nodes that are reasons of a drain\n"
+    "      --patience=SECONDS what takes longer is told as overdue, 1 to 86400 (600)\n"
     "      --rest-url=URL     slurmrestd of every Controller, instead of its RestApi's Service\n"
     "      --slurm-user=NAME  of the operator's own tokens (slurm)\n"
     "  -v, --verbose          say more; twice: still more\n"
@@ -58,17 +60,25 @@ static json_t *split_words(const char *text)
 
 static int read_options(struct program *p, int argc, char **argv)
 {
-    const char *conditions = NULL;
+    const char *conditions = NULL, *patience = NULL;
+    uint64_t seconds = 0;
     const struct kubeoption own[] = {
         { "namespace", 'n', &p->o.namespace_, NULL },
         { "image", 'i', &p->o.image, NULL },
         { "lease", 'l', &p->k.lease_namespace, NULL },
         { "propagated-node-conditions", '\0', &conditions, NULL },
+        { "patience", '\0', &patience, NULL },
         { "rest-url", '\0', &p->o.rest_url, NULL },
         { "slurm-user", '\0', &p->o.slurm_user, NULL },
     };
     int r = kubeoptions_read(&p->k, usage, own, ARRAY_SIZE(own), false, LOG_INFO, argc, argv);
 
+    if (r < 0 && patience && parse_u64(patience, 1, PATIENCE_MOST_S, &seconds) < 0) {
+        (void)fprintf(stderr, "penstock-operator: --patience: '%.40s' is no number of 1 to %d\n",
+                      patience, PATIENCE_MOST_S);
+        return KUBEOPTIONS_WRONG;
+    }
+    p->o.patience_s = (int64_t)seconds;
     if (r < 0 && conditions)
         p->o.node_conditions = p->conditions = split_words(conditions);
     return r;

@@ -466,11 +466,10 @@ static void take_defunct(void *ctx, const struct kubereply *reply)
 {
     struct pruning *q = ctx;
     const json_t *node = json_array_get(json_object_get(reply->body, "nodes"), 0);
-    const json_t *state = json_object_get(node, "state");
 
     if (reply->status != 200 || !is_from_us(q->l, reply) ||
         strcmp(kubejson_text(node, "name"), q->name) != 0 ||
-        strcmp(kubejson_text(node, "comment"), q->comment) != 0 || !slurmstate_is_dead(state) ||
+        strcmp(kubejson_text(node, "comment"), q->comment) != 0 || !slurmstate_is_dead(node) ||
         ask_node(q->l, "DELETE", q->name, NULL, take_pruned, q) < 0)
         end_pruning(q, reply);
 }
@@ -525,10 +524,10 @@ void slurmnodes_refresh(struct slurmnodes *l)
 /* The part of a node's record that is kept. */
 static json_t *cut_node(const json_t *node)
 {
-    static const char *const fields[] = { "name",       "state",     "reason",
-                                          "comment",    "topology",  "features",
-                                          "cpus",       "last_busy", "active_features",
-                                          "reservation" };
+    static const char *const fields[] = {
+        "name", "state",     "reason",          "comment",     "topology",         "features",
+        "cpus", "last_busy", "active_features", "reservation", "reason_changed_at"
+    };
     json_t *cut = json_object();
 
     for (size_t i = 0; cut && i < ARRAY_SIZE(fields); i++) {
@@ -605,7 +604,7 @@ static void ask_page(struct slurmnodes *l)
     strbuf_add(&path, l->jobs_next ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
                                    : API
                           "nodes/?fields=name,state,reason,comment,topology,features,"
-                          "active_features,cpus,last_busy,reservation");
+                          "active_features,cpus,last_busy,reservation,reason_changed_at");
     if (l->jobs_next && l->pending)
         strbuf_add(&path, ",partition,node_count,cpus,shared,array_task_string,features,"
                           "state_reason");

@@ -3,7 +3,7 @@
 from conftest import wait_until
 
 import operated
-from operated import op, rest  # noqa: F401  fixtures
+from operated import OURS, op, rest  # noqa: F401  fixtures
 
 CLUSTER = {**operated.CLUSTER, "conf": operated.CLUSTER["conf"] + "\nSlurmdTimeout=5"}
 
@@ -13,7 +13,7 @@ def told(op):
 
 
 def test_records_of_nodes_that_are_gone(op):
-    """The node k3 vanishes, k2 only loses its label: k2's record stays, k3's goes once slurmctld has lost its slurmd."""
+    """The node k3 vanishes, k2 only loses its label: k2's record stays, k3's goes once its pod has ended."""
     op.set(scalingMode="DaemonSet", template={"spec": {"nodeSelector": {"pool": "x"}}})
     for name in ("k1", "k2", "k3"):
         op.api.patch("nodes", name, {"metadata": {"labels": {"pool": "x"}}})
@@ -23,8 +23,8 @@ def test_records_of_nodes_that_are_gone(op):
     op.api.patch("nodes", "k2", {"metadata": {"labels": {"pool": "y"}}})
     op.api.delete("nodes", "k3")
     wait_until(lambda: len(op.pods()) == 1, f"two pods go {op.log()}", 30)
-    wait_until(lambda: all("NOT_RESPONDING" in op.slurm(n)["state"] and "DOWN" in op.slurm(n)["state"] for n in ("k2", "k3")),
-               f"slurmctld has lost both {[op.slurm(n)['state'] for n in ('k2', 'k3')]}", 60)
+    wait_until(lambda: all("DOWN" in op.slurm(n)["state"] and op.slurm(n)["reason"] == OURS + "Pod is terminating" for n in ("k2", "k3")),
+               f"their pods said that they end {[op.slurm(n) for n in ('k2', 'k3')]}", 60)
     op.kubelet.wait_quiet(0.5)
     assert op.slurm("k3"), "Never: nothing is pruned"
     op.rest.daemon.stop()

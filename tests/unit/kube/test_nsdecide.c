@@ -455,8 +455,14 @@ static void test_prune(void **state)
     static const struct {
         const char *state, *uid, *node;
         bool pod, known, gone;
+        const char *reason;
     } cases[] = {
         { "[\"DOWN\",\"NOT_RESPONDING\"]", SET_UID, "lost", false, true, true },
+        { "[\"DOWN\",\"DRAIN\"]", SET_UID, "lost", false, true, false },
+        { "[\"DOWN\",\"DRAIN\"]", SET_UID, "lost", false, true, true, OPKEY_ENDED },
+        { "[\"DOWN\"]", SET_UID, "lost", true, true, false, OPKEY_ENDED },
+        { "[\"DOWN\"]", SET_UID, "lost", false, true, false, OPKEY_REASON "Pod ends" },
+        { "[\"IDLE\"]", SET_UID, "lost", false, true, false, OPKEY_ENDED },
         { "[\"DOWN\",\"NOT_RESPONDING\"]", SET_UID, "lost", false, false, false }, /* not known */
         { "[\"DOWN\",\"NOT_RESPONDING\"]", SET_UID, "lost", true, true, false },
         { "[\"DOWN\",\"NOT_RESPONDING\"]", "another", "lost", false, true, false },
@@ -476,8 +482,9 @@ static void test_prune(void **state)
             json_pack("{s:s, s:s, s:s, s:s, s:s}", "namespace", "ns", "podName", "w-x", "node",
                       cases[i].node, "nodeSetName", "w", "nodeSetUID", cases[i].uid);
         char *comment = json_dumps(info, JSON_COMPACT);
-        _cleanup_json_ json_t *records = json_pack("[{s:s, s:o, s:s}]", "name", "r1", "state",
-                                                   read_text(cases[i].state), "comment", comment);
+        _cleanup_json_ json_t *records =
+            json_pack("[{s:s, s:o, s:s, s:s}]", "name", "r1", "state", read_text(cases[i].state),
+                      "comment", comment, "reason", cases[i].reason ? cases[i].reason : "");
         struct strbuf words = STRBUF_INIT;
         struct world w;
 
