@@ -67,7 +67,7 @@ def test_a_namespace_alone():
     assert role["metadata"]["namespace"] == "slurm" and len(role["rules"]) > 8
     command = one(made, "Deployment", "slurm-operator")["spec"]["template"]["spec"]["containers"][0]["command"]
     assert command == ["penstock-operator", "--image=mine/slurm", "--slurm-user=slurm", "--namespace=slurm",
-                       "--propagated-node-conditions=GpuBroken,NicBroken", "-vv"]
+                       "--patience=60", "--propagated-node-conditions=GpuBroken,NicBroken", "-vv"]
     assert one(made, "Certificate", "slurm-webhook") and not [d for d in made if d["kind"] == "Secret"]
 
 
@@ -91,9 +91,30 @@ def test_names_of_a_cluster():
     made = rendered("cluster-full")
     assert {(d["kind"], d["metadata"]["name"]) for d in made if d["apiVersion"].startswith("operator.")} == {
         ("Controller", "slurm"), ("RestApi", "slurm"), ("Accounting", "slurm"), ("Token", "slurm-bridge"), ("LoginSet", "slurm-login-main"),
-        ("NodeSet", "slurm-worker-cpu"), ("NodeSet", "slurm-worker-gpu"), ("NodeSet", "slurm-worker-each")}
+        ("NodeSet", "slurm-worker-cpu"), ("NodeSet", "slurm-worker-some"), ("NodeSet", "slurm-worker-gpu"), ("NodeSet", "slurm-worker-each")}
     assert one(made, "NodeSet", "slurm-worker-gpu")["spec"]["template"]["spec"]["hostname"] == "gpu-"
     assert "PartitionName=long Nodes=cpu,gpu,slurm-worker-each MaxTime=10-0" in one(made, "Controller", "slurm")["spec"]["extraConf"]
+
+
+def test_aicr_1737_files_of_others_are_named():
+    """A ConfigMap that a topology service writes is named, and none of the chart's: an upgrade has nothing to take back."""
+    made = rendered("cluster-full")
+    assert one(made, "Controller", "slurm")["spec"]["configFileRefs"] == [{"name": "slurm-config-extra"}, {"name": "topology"}]
+    assert "topology" not in {d["metadata"]["name"] for d in made}
+
+
+def test_jobs_of_gpus_are_told():
+    """Workers that ask for GPUs have the folder in which slurmd writes whose they are; scripts of the site are no part of it."""
+    made = rendered("cluster-full")
+    assert "SlurmdParameters=l3cache_as_socket,gpu_job_map=/run/gpu-jobs\n" in one(made, "Controller", "slurm")["spec"]["extraConf"]
+    folders = {}
+    for d in made:
+        if d["kind"] == "NodeSet":
+            volumes = d["spec"].get("template", {}).get("spec", {}).get("volumes", [])
+            mounts = d["spec"]["slurmd"].get("volumeMounts", [])
+            assert [v["name"] for v in volumes] == [m["name"] for m in mounts]
+            folders[d["metadata"]["name"]] = [v["hostPath"]["path"] for v in volumes] + [m["mountPath"] for m in mounts]
+    assert {n: f for n, f in folders.items() if f} == {"slurm-worker-gpu": ["/run/gpu-jobs", "/run/gpu-jobs"]}
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl, whose kustomize is asked, is not installed")
@@ -127,8 +148,8 @@ def test_the_operator_makes_the_cluster(tmp_path):
             conf = wait_until(lambda: (api.get("configmaps", "slurm-config", "slurm-system") or {}).get("data", {}).get("slurm.conf"), "slurm.conf")
             for service in ("slurm-controller", "slurm-restapi", "slurm-accounting", "slurm-login-main", "slurm-workers-slurm"):
                 wait_until(lambda s=service: api.get("services", s, "slurm-system"), f"service {service}")
-            pods = ("cpu-0", "gpu-0", "gpu-1", "gpu-2")
-            found = wait_until(lambda: len(made := [p for p in api.all("pods") if p["spec"].get("hostname")]) >= 4 and made, "pods")
+            pods = ("cpu-0", "gpu-0", "gpu-1", "gpu-2", "some-0")
+            found = wait_until(lambda: len(made := [p for p in api.all("pods") if p["spec"].get("hostname")]) >= len(pods) and made, "pods")
             assert sorted(p["spec"]["hostname"] for p in found) == sorted(pods)
         finally:
             assert daemon.stop() == 0

@@ -1,6 +1,12 @@
 {{- define "operator.name" -}}{{ .Values.nameOverride | default "penstock-operator" }}{{- end }}
 {{- define "operator.webhook" -}}{{ include "operator.name" . | trimSuffix "-operator" }}-webhook{{- end }}
 
+{{- /* The one namespace that is served; nothing: all. */}}
+{{- define "operator.namespace" -}}
+{{- if contains "," .Values.operator.namespaces }}{{ fail "operator.namespaces: one operator serves one namespace, or all" }}{{ end }}
+{{- .Values.operator.namespace | default (trim .Values.operator.namespaces) }}
+{{- end }}
+
 {{- define "operator.labels" -}}
 app.kubernetes.io/part-of: penstock
 app.kubernetes.io/instance: {{ .Release.Name }}
