@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
@@ -340,7 +340,7 @@ static int get_triggers(struct strigger *s)
 
     if (cli_call(&s->cli, OP_TRIGGER_GET, &req.base, &reply, NULL, &err) < 0)
         return tell_refused("slurm_get_triggers", &err);
-    safetext_clean_message(reply);
+    pbsafe_clean(reply);
     all = PB_AS(trigger_set, reply);
     for (size_t i = 0; i < all->n_items; i++) {
         if (!is_shown(s, all->items[i]))

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/timefmt.h"
 #include "cli/base/argwords.h"
 #include "cli/job/jobtext.h"
@@ -166,7 +166,7 @@ static int update_jobs(struct penstock *p, const char *ids, struct update *u)
         return lib_fail(p, -EINVAL, 0, "UserID: jobs are named by their ids");
     if (u->refused)
         return lib_fail(p, -EREMOTEIO, u->refused, "%s", slurm_err_text(u->refused));
-    if (safetext_check(&u->job.base, &err) < 0)
+    if (pbsafe_check(&u->job.base, &err) < 0)
         return lib_fail(p, -EINVAL, 0, "%s", err.text);
     r = read_ids(p, ids, &req.ids, &req.n_ids);
     req.set = &u->job;

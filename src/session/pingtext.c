@@ -3,11 +3,11 @@
 
 #include <inttypes.h>
 
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 
 void ping_text(Pst__PingReply *r, struct strbuf *sb)
 {
-    safetext_clean_message(&r->base);
+    pbsafe_clean(&r->base);
     strbuf_add(sb, r->standby ? "stands by" : "active");
     if (r->term)
         strbuf_addf(sb, ", term %u", r->term);

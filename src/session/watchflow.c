@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/timefmt.h"
 #include "wire/ops.h"
 #include "wire/watchfields.h"
@@ -53,7 +53,7 @@ static ProtobufCMessage *unpack_part(const struct watchflow *w, struct pb_arena 
         protobuf_c_message_unpack(desc, pb_arena_allocator(arena), data->len, data->data);
 
     if (msg && !w->keep_text)
-        safetext_clean_message(msg);
+        pbsafe_clean(msg);
     return msg;
 }
 

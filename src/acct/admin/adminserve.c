@@ -14,7 +14,7 @@
 #include "acct/sql/db.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "wire/errors.h"
@@ -698,7 +698,7 @@ void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, ui
     struct request *q;
     bool full;
 
-    if (safetext_check(msg, &err) < 0) {
+    if (pbsafe_check(msg, &err) < 0) {
         protobuf_c_message_free_unpacked(msg, NULL);
         (void)conn_error(conn, op, id, EPST_BAD_REQUEST, err.text); /* it may be gone */
         return;

@@ -13,7 +13,7 @@
 #include "acctop.pb-c.h"
 #include "api.pb-c.h"
 #include "base/cleanup.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "cli/base/argwords.h"
@@ -91,7 +91,7 @@ static int on_frame(void *ctx, const struct frame *frame)
             r = -EBADMSG;
             break;
         }
-        safetext_clean_message(&rec->base);
+        pbsafe_clean(&rec->base);
         take_record(ctx, rec);
         pst__acct_cluster_record__free_unpacked(rec, NULL);
     }

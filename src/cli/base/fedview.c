@@ -6,7 +6,7 @@
 
 #include "api.pb-c.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "cli/base/argwords.h"
 #include "cli/base/cli.h"
 #include "wire/ops.h"
@@ -27,7 +27,7 @@ static bool ask_members(struct client *client, struct clusters *ret)
     const Pst__FedInfo *info;
 
     if (client_call(client, OP_QUERY_FEDERATION, &request.base, &reply) == 0) {
-        safetext_clean_message(reply);
+        pbsafe_clean(reply);
         info = PB_AS(fed_info, reply);
         for (size_t i = 0; info->name && i < info->n_members; i++) {
             const Pst__FedMember *m = info->members[i];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/timefmt.h"
 #include "api.pb-c.h"
 #include "model/words/resvwords.h"
@@ -21,7 +21,7 @@ int resv_load(struct client *c, Pst__ResvSet **ret)
     int r = client_call(c, OP_QUERY_RESVS, &request.base, (ProtobufCMessage **)ret);
 
     if (r >= 0)
-        safetext_clean_message(&(*ret)->base);
+        pbsafe_clean(&(*ret)->base);
     return r;
 }
 

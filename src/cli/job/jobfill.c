@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
@@ -385,7 +385,7 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
         status = fill_nodes(jo, job, err);
     if (status == 0)
         status = gresopts_fill_job(jo, gres_types, job, err);
-    if (status == 0 && safetext_check(&job->base, err) < 0)
+    if (status == 0 && pbsafe_check(&job->base, err) < 0)
         status = CLI_EXIT_FAILED;
     return status;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/pb/pbutil.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "wire/ops.h"
 
 #include "explain.pb-c.h"
@@ -27,7 +27,7 @@ int explain_print(struct client *c, uint32_t job_id, bool json, bool again)
         r = pb_json_write(stdout, &reply->base, -1);
         (void)putchar('\n');
     } else {
-        safetext_clean_message(&reply->base);
+        pbsafe_clean(&reply->base);
         if (again)
             (void)putchar('\n');
         for (size_t i = 0; i < reply->n_sentences; i++)

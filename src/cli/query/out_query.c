@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
@@ -42,7 +42,7 @@ ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDes
     ProtobufCMessage *msg = protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
 
     if (msg && !keep_text)
-        safetext_clean_message(msg);
+        pbsafe_clean(msg);
     return msg;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/query/arrayanswer.h"
@@ -118,7 +118,7 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
     struct err err = { .text = "" };
     int r;
 
-    if (safetext_check(&u->job.base, &err) < 0) {
+    if (pbsafe_check(&u->job.base, &err) < 0) {
         scontrol_fail(s, "%s for job %s", err.text, n_ids ? ids[0] : name);
         return;
     }

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "cli/sreport/sreport.h"
 #include "wire/ops.h"
 
@@ -52,7 +52,7 @@ Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__Usage
     r = client_call(s->client, OP_USAGE, &request.base, (ProtobufCMessage **)&reply);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Problem with get: %s", client_strerror(s->client, r));
-    safetext_clean_message(&reply->base);
+    pbsafe_clean(&reply->base);
     return reply;
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "ctld/core/contents.h"
 
 void cmd_free(struct cmd *cmd)
@@ -27,7 +27,7 @@ void cmd_free(struct cmd *cmd)
 int cmd_check_words(unsigned op, ProtobufCMessage *msg, struct err *err)
 {
     if (op != OP_NODE_REGISTER && op != OP_NODE_REPORT)
-        return safetext_check(msg, err);
-    safetext_clean_message(msg);
+        return pbsafe_check(msg, err);
+    pbsafe_clean(msg);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/readfile.h"
-#include "base/safetext.h"
+#include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "fieldlists.h"
 #include "fields.h"
@@ -88,10 +88,10 @@ static const char *const whos[] = {
 static const char *const clears[] = {
     [FIELD_CLEAR_OPERATOR] = " clear=operator", [FIELD_CLEAR_NEVER] = " clear=never"
 };
-static const char *const rules[] = { [SAFETEXT_TEXT] = "text",
-                                     [SAFETEXT_ANY] = "any",
-                                     [SAFETEXT_ADDRESS] = "address",
-                                     [SAFETEXT_VARIABLE] = "variable" };
+static const char *const rules[] = { [PBSAFE_TEXT] = "text",
+                                     [PBSAFE_ANY] = "any",
+                                     [PBSAFE_ADDRESS] = "address",
+                                     [PBSAFE_VARIABLE] = "variable" };
 
 static void add_rights(struct strbuf *sb, const struct field_row *row)
 {
@@ -143,9 +143,9 @@ static void add_commands(struct strbuf *sb, const struct fieldtable *t, const ch
 static void add_text_rule(struct strbuf *sb, const char *message, const char *field)
 {
     const char *of_message, *of_field;
-    enum safetext_rule rule;
+    enum pbsafe_rule rule;
 
-    for (size_t i = 0; safetext_row(i, &of_message, &of_field, &rule); i++)
+    for (size_t i = 0; pbsafe_row(i, &of_message, &of_field, &rule); i++)
         if (strcmp(of_message, message) == 0 && strcmp(of_field, field) == 0)
             strbuf_addf(sb, " text=%s", rules[rule]);
 }
