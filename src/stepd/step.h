@@ -84,6 +84,8 @@ struct step_events {
     bool (*mpi_full)(const struct step *s);
     /* The file of a labelled stream took no more: the task cannot write there any longer. */
     void (*file_failed)(struct step *s, const struct task *t, int r);
+    /* The index of the first task that sees a GPU of the step: gpu_first_task(). */
+    size_t (*gpu_task)(const struct step *s, const Pst__Gpu *gpu);
 };
 
 /* Input that waits, of all tasks: each piece counts once. */

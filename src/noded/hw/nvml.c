@@ -18,7 +18,7 @@
 #include "base/process/loadlib.h"
 #include "base/timefmt.h"
 #include "noded/hw/gatherconf.h"
-#include "stepd/task/gpuuse.h"
+#include "stepd/use/gpuuse.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 #define SAMPLE_MS 2000

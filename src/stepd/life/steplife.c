@@ -333,6 +333,7 @@ static void on_file_failed(struct step *s, const struct task *t, int r)
 
 const struct step_events step_events = {
     .file_failed = on_file_failed,
+    .gpu_task = gpu_first_task,
     .serve = serve_once,
     .terminate = step_terminate,
     .signal_kill = step_signal_kill,

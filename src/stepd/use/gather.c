@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "stepd/use/energy.h"
-#include "stepd/task/gpuuse.h"
+#include "stepd/use/gpuuse.h"
 #include "stepd/use/nodeio.h"
 #include "stepd/use/stepprof.h"
 #include "stepd/use/procscan.h"

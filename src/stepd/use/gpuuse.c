@@ -1,5 +1,5 @@
 /* gpuuse.c - see gpuuse.h */
-#include "stepd/task/gpuuse.h"
+#include "stepd/use/gpuuse.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "stepd/task/gpu.h"
+#include "stepd/env/gpuenv.h"
 #include "stepd/step.h"
 
 #define RENDER_FILE "/dev/dri/renderD"
@@ -82,7 +82,7 @@ struct gpuuse *gpuuse_new(const struct step *s)
             continue;
         g->gpus[g->n].minor = list[i]->minor;
         g->gpus[g->n].listed = listed;
-        g->gpus[g->n++].task = gpu_first_task(s, list[i]);
+        g->gpus[g->n++].task = s->on->gpu_task(s, list[i]);
     }
     if (g && g->n) {
         g->root = s->sf->machine_root;
