@@ -63,7 +63,7 @@ ROOMS = {
     "conf": ["", "json", "topo", "tls", "cloud"],
     "spank": ["slurm", ""],
     "wire": ["tls", "auth", "", "x11", "server"],
-    "model": ["words", "", "account"],
+    "model": ["words", "tables", "account", "", "use"],
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],

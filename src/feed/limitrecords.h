@@ -2,7 +2,7 @@
 #pragma once
 
 #include "feed/records.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 /* AccountingStorageEnforce */
 enum limits_enforce {

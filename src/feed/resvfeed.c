@@ -10,7 +10,7 @@
 #include "feed/feedmem.h"
 #include "feed/records.h"
 #include "model/kept.h"
-#include "model/account/resv_use.h"
+#include "model/use/resv_use.h"
 
 #define WINDOWS_MAX 64u /* occurrences told at once; it is told again when one is over */
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/must.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 bool share_counts(const struct assoc *a, const struct assoc *root, const char *cluster_name)
 {

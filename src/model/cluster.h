@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/pb/pbutil.h"
 #include "model/account/assoc.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/texts.h"
 
 #include "event.pb-c.h"

@@ -9,7 +9,7 @@
 #include "acct/accttres.h"
 #include "base/cleanup.h"
 #include "job.pb-c.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #define HOUR 3600
 #define TRES_MAX 128u

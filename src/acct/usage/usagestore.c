@@ -19,7 +19,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/job.h"
 
 #define HOUR 3600

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 struct asking {
     pthread_mutex_t lock;

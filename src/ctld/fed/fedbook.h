@@ -5,7 +5,7 @@
 
 #include "ctld/fed/fedlink.h"
 #include "ctld/policy/fedset.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #define FED_LOCK_KEEP_US (15 * USEC_PER_SEC) /* a right to start that is not used goes back */
 #define FED_MARK ((void *)1)                 /* value of a map that is a set */

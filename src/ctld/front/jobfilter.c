@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "model/hetjob.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/job.h"
 
 #define FEW_IDS 16u

@@ -16,7 +16,7 @@
 #include "base/pb/pbvarint.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/kept.h"
 
 /* log since the last snapshot that makes a new one worth while */

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #define LIFE_US (600 * USEC_PER_SEC)
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/tx.h"
 
 struct counted {

@@ -11,7 +11,7 @@
 #include "base/must.h"
 #include "ctld/core/service.h"
 #include "ctld/node/nodekeys.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/job.h"
 
 struct noted { /* a job that holds nodes */

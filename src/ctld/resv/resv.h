@@ -7,7 +7,7 @@
 #include "ctld/ctld.h"
 #include "model/kept.h"
 #include "model/words/resvwords.h"
-#include "model/account/resv_use.h"
+#include "model/use/resv_use.h"
 
 struct resvs;
 

@@ -14,7 +14,7 @@
 #include "ctld/job/wait.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 #define FRAME_BYTES (128u * 1024)
 #define FRAME_RECORDS 512u

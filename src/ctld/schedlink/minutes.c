@@ -19,7 +19,7 @@
 #include "feed/feedmem.h"
 #include "feed/limitrecords.h"
 #include "model/words/names.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 struct level { /* with limits by minutes */
     uint32_t id;

@@ -1,6 +1,6 @@
 /* minutes.h - limits by minutes: GrpTRESMins and GrpWall; core thread
  *
- * How much of them is used up follows from the log (model/account/usage.h).  The scheduler is
+ * How much of them is used up follows from the log (model/use/usage.h).  The scheduler is
  * told now and then, and unless AccountingStorageEnforce says safe, what runs is ended when
  * nothing is left. */
 #pragma once

@@ -8,7 +8,7 @@
 #include "base/must.h"
 #include "ctld/core/service.h"
 #include "ctld/front/view.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "model/job.h"
 
 struct plan {

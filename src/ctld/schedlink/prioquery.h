@@ -5,7 +5,7 @@
 #include "ctld/front/front.h"
 #include "sched/sched.h"
 
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 struct prioquery;
 

@@ -18,7 +18,7 @@
 #include "feed/params.h"
 #include "feed/sharefeed.h"
 #include "model/job.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 #define BATCH 256u
 #define ROOT_SHARES                                                                                \

@@ -12,7 +12,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/core/service.h"
 #include "feed/sharefeed.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 #include "sched/rules/fairshare.h"
 
 /* Usage of jobs that ended is told as soon as that costs no more than a hundredth of the time:

@@ -1,6 +1,6 @@
 /* shares.h - usage and shares of associations: kept going, told to the scheduler, shown, set back
  *
- * What is used is in the model (model/account/usage.h); here is what the configuration and the
+ * What is used is in the model (model/use/usage.h); here is what the configuration and the
  * clock do with it.  Core thread unless said otherwise. */
 #pragma once
 

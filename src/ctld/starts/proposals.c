@@ -30,7 +30,7 @@
 #include "ctld/schedlink/plannednodes.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
-#include "model/account/resv_use.h"
+#include "model/use/resv_use.h"
 
 /* More than its (first) partition has in all, of CPUs or else of nodes: that is said rather than
  * that its constraints are bad. */

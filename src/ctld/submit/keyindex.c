@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/must.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 struct owner;
 struct node { /* a key in the table */

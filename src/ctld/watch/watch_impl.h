@@ -6,7 +6,7 @@
 
 #include "ctld/watch/watch.h"
 #include "ctld/watch/watchproj.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "wire/shared.h"
 
 #define WATCH_BATCH_BYTES (128u * 1024)

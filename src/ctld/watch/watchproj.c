@@ -15,7 +15,7 @@
 #include "journal/files.h"
 #include "journal/journal.h"
 #include "journal/logwalk.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 #include "wire/watchfields.h"
 
 #define ENTITIES (PST__WATCH_ENTITY__WATCH_PARTITION + 1)

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/gres/grestext.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 #include "model/array.h"
 #include "model/job.h"
 #include "model/words/names.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 struct wait_row {
     struct wait_row *next;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ctld/web/metrictally.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 struct strbuf;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/account/assoc.h"
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #define AM_MAX_DEPTH 256u /* of the tree; a longer line of parents is a circle */
 

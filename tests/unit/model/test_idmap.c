@@ -1,7 +1,7 @@
 /* test_idmap.c - the hash tables against a plain array, through growth, removal and reuse */
 #include "model_util.h"
 
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #define KEYS 700u
 

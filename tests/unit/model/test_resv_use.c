@@ -1,7 +1,7 @@
 /* test_resv_use.c - who may use a reservation, and which ones a pending job is tried in */
 #include "model_util.h"
 
-#include "model/account/resv_use.h"
+#include "model/use/resv_use.h"
 
 #define ADMIN 77u
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 #define HOUR (3600 * SEC)
 enum { ROOT = 1, SCIENCE, CHEM, PHYSICS, ALICE, BOB };

@@ -1,5 +1,5 @@
 /* resv_use.c - access to reservations; see resv_use.h. */
-#include "model/account/resv_use.h"
+#include "model/use/resv_use.h"
 
 #include <stdlib.h>
 #include <string.h>

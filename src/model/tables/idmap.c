@@ -1,7 +1,7 @@
 /* idmap.c - hash tables from ids or names to pointers; see idmap.h.
  *
  * Linear probing with tombstones; rebuilt when three quarters are used, so a probe always ends. */
-#include "model/idmap.h"
+#include "model/tables/idmap.h"
 
 #include <errno.h>
 #include <stdbool.h>

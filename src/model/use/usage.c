@@ -7,7 +7,7 @@
  *
  * When accounting records change, the rates are counted anew from the running jobs: at the end of
  * that transaction, or, for those read from a snapshot, at the next one that has a time. */
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 
 #include <errno.h>
 #include <math.h>
