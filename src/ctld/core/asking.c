@@ -66,6 +66,14 @@ void asking_end(struct asking *a, uid_t lane)
     pthread_mutex_unlock(&a->lock);
 }
 
+bool asking_admit(struct ctld *ctld, const struct cmd *cmd)
+{
+    if (asking_begin(ctld->asking, cmd->lane))
+        return true;
+    core_error(ctld, cmd, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+    return false;
+}
+
 int asking_note(struct asking *a, uint64_t ticket, uid_t lane)
 {
     return idmap_put(&a->tickets, ticket, (void *)((uintptr_t)lane + 1));

@@ -13,12 +13,17 @@
 #define ASKING_MAX 8u
 
 struct asking;
+struct cmd;
+struct ctld;
 
 int asking_new(struct asking **ret);          /* -ENOMEM */
 struct asking *asking_free(struct asking *a); /* always NULL */
 /* One more of the user in lane (0: no limit).  False: he has as many as he may. */
 bool asking_begin(struct asking *a, uid_t lane);
 void asking_end(struct asking *a, uid_t lane); /* of one that began */
+/* Core thread.  asking_begin() for the user of cmd.  False: the client was told to come back
+ * later. */
+bool asking_admit(struct ctld *ctld, const struct cmd *cmd);
 
 /* Core thread.  The question that began has this ticket.  Errors: -ENOMEM. */
 int asking_note(struct asking *a, uint64_t ticket, uid_t lane);

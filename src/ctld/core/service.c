@@ -284,6 +284,11 @@ void services_job_ending(struct ctld *ctld, Pst__Transaction *tx, const struct j
     CALL(ctld, job_ending, ctld, tx, j, end);
 }
 
+void services_job_closing(struct ctld *ctld, Pst__Transaction *tx, struct job *j, uint32_t status)
+{
+    CALL(ctld, job_closing, ctld, tx, j, status);
+}
+
 void services_job_started(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     CALL_JOB(ctld, job_started, j, lsn);
@@ -317,6 +322,16 @@ void services_site_prolog_over(struct ctld *ctld, struct job *j, bool well)
 void services_site_epilog_over(struct ctld *ctld, struct job *j)
 {
     CALL_JOB(ctld, site_epilog_over, j);
+}
+
+void services_job_suspended(struct ctld *ctld, struct job *j, bool suspended, bool preempted)
+{
+    CALL_JOB(ctld, job_suspended, j, suspended, preempted);
+}
+
+void services_job_resized(struct ctld *ctld, struct job *j)
+{
+    CALL_JOB(ctld, job_resized, j);
 }
 
 void services_job_resumed(struct ctld *ctld, struct job *j)

@@ -18,6 +18,7 @@
 
 struct decisions_msg;
 struct job_end;
+struct private_view;
 struct strbuf;
 
 /* One operation of the controller.  wire/access.def says which users may ask for it; the connection
@@ -29,11 +30,16 @@ enum op_flag {
 };
 /* On the I/O thread of c, which answers; frame is borrowed. */
 typedef void op_front_fn(struct ctld *ctld, struct conn *c, const struct frame *frame);
+/* On the core thread, where PrivateData hides something from the user of c: as op_front_fn, but of
+ * jobs only those that `view` shows.  The map of `view` may be taken over. */
+typedef void op_narrow_fn(struct ctld *ctld, struct conn *c, const struct frame *frame,
+                          struct private_view *view);
 struct ctld_op {
-    unsigned op;        /* a number of wire/ops.h */
-    op_fn *fn;          /* on the core thread, or NULL; may commit; cmd is the caller's */
-    op_front_fn *front; /* in place of fn: the core has no part in it */
-    unsigned flags;     /* enum op_flag */
+    unsigned op;          /* a number of wire/ops.h */
+    op_fn *fn;            /* on the core thread, or NULL; may commit; cmd is the caller's */
+    op_front_fn *front;   /* in place of fn: the core has no part in it */
+    op_narrow_fn *narrow; /* beside front, for an operation in the table of front/private.c */
+    unsigned flags;       /* enum op_flag */
 };
 
 struct ctld_service {
@@ -168,6 +174,9 @@ struct ctld_service {
     /* The exception: the transaction tx is about to end j, add to it.  May not commit. */
     void (*job_ending)(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                        const struct job_end *end);
+    /* Another exception: the transaction tx says that nothing of j runs any more.  Add the ends of
+     * what j still runs by the records, with this wait(2) status.  May not commit. */
+    void (*job_closing)(struct ctld *ctld, Pst__Transaction *tx, struct job *j, uint32_t status);
     /* j has its resources.  With prologs it still waits for them. */
     void (*job_started)(struct ctld *ctld, struct job *j, uint64_t lsn);
     /* Prologs that j waited for are over: it may have been launched now. */
@@ -182,6 +191,11 @@ struct ctld_service {
      * EpilogSlurmctld is over. */
     void (*site_prolog_over)(struct ctld *ctld, struct job *j, bool well);
     void (*site_epilog_over)(struct ctld *ctld, struct job *j);
+    /* j was suspended or, unless `suspended`, is to run again (where jobs take turns, it has none
+     * yet); `preempted`: preemption had suspended it. */
+    void (*job_suspended)(struct ctld *ctld, struct job *j, bool suspended, bool preempted);
+    /* What the running j holds became less. */
+    void (*job_resized)(struct ctld *ctld, struct job *j);
     /* A suspended job runs again. */
     void (*job_resumed)(struct ctld *ctld, struct job *j);
     /* j ended; its nodes may still clean up, and it may be about to be queued again. */
@@ -253,6 +267,7 @@ const Pst__AcctClusterRecord *services_runner(struct ctld *ctld, const struct jo
  * called. */
 void services_job_ending(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                          const struct job_end *end);
+void services_job_closing(struct ctld *ctld, Pst__Transaction *tx, struct job *j, uint32_t status);
 void services_job_started(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_ready(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_progress(struct ctld *ctld, struct job *j, uint64_t lsn);
@@ -260,6 +275,8 @@ void services_job_given_up(struct ctld *ctld, struct job *j, bool at_once);
 void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status);
 void services_site_prolog_over(struct ctld *ctld, struct job *j, bool well);
 void services_site_epilog_over(struct ctld *ctld, struct job *j);
+void services_job_suspended(struct ctld *ctld, struct job *j, bool suspended, bool preempted);
+void services_job_resized(struct ctld *ctld, struct job *j);
 void services_job_resumed(struct ctld *ctld, struct job *j);
 void services_job_ended(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_cleaned(struct ctld *ctld, struct job *j);

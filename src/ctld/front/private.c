@@ -8,8 +8,8 @@
 #include "acct.pb-c.h"
 #include "base/cleanup.h"
 #include "ctld/acct/acctthread.h"
+#include "ctld/core/service.h"
 #include "ctld/policy/policy.h"
-#include "ctld/schedlink/prioquery.h"
 #include "ctld/front/users.h"
 #include "ctld/front/view.h"
 #include "ctld/watch/watch.h"
@@ -33,7 +33,7 @@ struct private_query {
     uint8_t *body;
     ProtobufCMessage *msg;
     char *caller;
-    struct prioquery_view view;
+    struct private_view view;
 };
 
 static void query_free(void *arg)
@@ -191,9 +191,10 @@ static void watch_on_its_thread(struct conn *c, void *arg)
 static void go_on(struct private_query *q)
 {
     struct ctld *ctld = q->front->ctld;
+    const struct ctld_op *row = service_op(ctld, q->frame.op);
 
-    if (q->frame.op == OP_QUERY_PRIORITY)
-        prioquery_start(q->front, q->conn, &q->frame, &q->view);
+    if (row && row->narrow)
+        row->narrow(ctld, q->conn, &q->frame, &q->view);
     else if (q->frame.op != OP_WATCH)
         acctthread_request(ctld->acct, q->conn, &q->frame, views_shown_lsn(ctld->views));
     else if (conn_run(q->conn, watch_on_its_thread, q) == 0)

@@ -17,13 +17,12 @@
 #include "ctld/job/crontimes.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/expedite.h"
-#include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/step/steps.h"
 #include "ctld/core/service.h"
+#include "daemon/credlife.h"
 #include "feed/records.h"
 #include "fieldlists.h"
 #include "fields.h"
@@ -47,7 +46,7 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
 static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
                         bool by_command)
 {
-    uint64_t delay_s = by_command ? (uint64_t)(steps_credential_life_us(ctld) / USEC_PER_SEC) : 0;
+    uint64_t delay_s = by_command ? (uint64_t)(credlife_us(ctld->conf) / USEC_PER_SEC) : 0;
 
     if (cron_is(r)) { /* this run is skipped */
         SET(set, begin_us, cron_next_us(r));
@@ -133,21 +132,6 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         delay_start(ctld, j->rec, set, end->by_command);
 }
 
-void lifecycle_array_turn(struct ctld *ctld, const struct job *j)
-{
-    const uint32_t *ids;
-    size_t n = j->rec->has_array_job_id
-                   ? feed_array_waiting(ctld->cluster, j->rec->array_job_id, &ids)
-                   : 0;
-
-    for (size_t i = 0; i < n; i++) {
-        struct job *one = cluster_job(ctld->cluster, ids[i]);
-
-        if (one && one != j && job_is_pending(one->rec) && feed_throttle(one->rec))
-            feed_job(ctld, one);
-    }
-}
-
 /* A component that ended before the others comes back with them. */
 static void requeue_component(struct ctld *ctld, struct job *j, const struct job_end *end)
 {
@@ -204,16 +188,14 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     fill_end(ctld, tx, j, end, clean);
     services_job_ending(ctld, tx, j, end);
     if (clean)
-        steps_close(ctld, j, tx, end->has_exit ? end->exit_status : 0);
+        services_job_closing(ctld, tx, j, end->has_exit ? end->exit_status : 0);
     lsn = core_commit(ctld, tx);
     if (!lsn)
         return 0;
     if (epilog)
         hooks_epilog(ctld, j, lsn);
-    if (!clean) {
-        feed_leaving(ctld, j);
+    if (!clean)
         cleaning_begin(ctld, j, lsn, end->kill_text);
-    }
     services_job_ended(ctld, j, lsn);
     if (!clean && !cleaning_awaits_any(ctld, j))
         lifecycle_node_clean(ctld, j, UINT32_MAX);
@@ -462,7 +444,7 @@ void lifecycle_cleaned(struct ctld *ctld, struct job *j)
     bool requeue = job_has_flag(j->rec, JOB_FLAG(REQUEUED));
     uint64_t lsn;
 
-    steps_close(ctld, j, tx, SIGKILL);
+    services_job_closing(ctld, tx, j, SIGKILL);
     if (requeue) {
         fill_requeue(ctld, tx, j,
                      job_has_flag(j->rec, JOB_FLAG(REQUEUE_HOLD)) || expedite_is_over(j->rec),
@@ -580,10 +562,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
     if (!lsn)
         return 0;
     launch_suspend(ctld, j, lsn, suspend);
-    feed_suspend(ctld, j, suspend);
-    if (preempted)
-        feed_yield(ctld, j, false);
-    feed_end_time(ctld, j);
+    services_job_suspended(ctld, j, suspend, preempted);
     if (!suspend)
         services_job_resumed(ctld, j);
     return lsn;
@@ -591,14 +570,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
-{
-    (void)lsn;
-    lifecycle_array_turn(ctld, j);
-}
-
 const struct ctld_service lifecycle_service = {
     .name = "lifecycle",
     .tick_writing = end_keeping,
-    .job_ended = let_next_task_go,
 };

@@ -28,8 +28,6 @@ struct job_end {
 };
 
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end);
-/* A task of j's array started or ended: its throttle is reached, or lets others go. */
-void lifecycle_array_turn(struct ctld *ctld, const struct job *j);
 /* The batch script or the owner of the allocation says how it ended. */
 uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_status,
                             bool nodes_clean);

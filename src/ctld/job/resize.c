@@ -4,6 +4,7 @@
  * The nodes that go are told to end what they have of the job; what they report of its steps counts
  * as always, and that they are clean is not waited for.  Core thread. */
 #include "ctld/job/resize.h"
+#include "ctld/core/service.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 #include "base/pb/pbutil.h"
 #include "base/must.h"
 #include "ctld/job/nodefeatures.h"
-#include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
@@ -154,9 +154,8 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     if (lsn) {
         j = cluster_job(ctld->cluster, id);
         tell_leaving(ctld, j, (Pst__Alloc *)old, keep, lsn);
-        feed_job_gone(ctld, j);
-        feed_job_started(ctld, j, false);
         prologs_resized(ctld, j, lsn);
+        services_job_resized(ctld, j);
     }
     protobuf_c_message_free_unpacked(old, NULL);
     *ret_lsn = lsn;
@@ -198,8 +197,7 @@ static uint64_t commit_memory(struct ctld *ctld, Pst__Transaction *tx, uint32_t 
         return 0;
     for (size_t i = 0; resize_memory_held(j->rec) && i < j->rec->alloc->n_node_ids; i++)
         launch_prepare_on(ctld, j, i, lsn); /* nodes that know the job take its new limit */
-    feed_job_gone(ctld, j);
-    feed_job_started(ctld, j, false);
+    services_job_resized(ctld, j);
     return lsn;
 }
 

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
-#include "ctld/job/wait.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
@@ -18,7 +17,6 @@ static void end_or_requeue(struct ctld *ctld, struct job *j)
         launchfail_requeue(ctld, j, false);
         return;
     }
-    wait_tell_job(ctld, j, "PrologSlurmctld failed, job killed");
     (void)lifecycle_end(ctld, j,
                         &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
 }

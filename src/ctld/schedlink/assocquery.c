@@ -11,7 +11,6 @@
 #include "ctld/core/asking.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/policy/policy.h"
-#include "ctld/job/wait.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
 #include "model/use/usage.h"
@@ -419,7 +418,7 @@ static void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
     struct assocquery *q;
     struct feed *f;
 
-    if (!wait_may_ask(ctld, cmd))
+    if (!asking_admit(ctld, cmd))
         return;
     q = must(calloc(1, sizeof(*q)));
     f = feed_new(FEED_ASK);

@@ -13,6 +13,8 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/asking.h"
+#include "ctld/front/front.h"
+#include "ctld/front/private.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"
@@ -28,7 +30,7 @@ struct prioquery {
     Pst__PriorityRequest *req;
     struct idmap ids, uids;    /* of the request, as sets */
     struct namemap partitions; /* likewise; its words are the request's */
-    struct prioquery_view view;
+    struct private_view view;
     struct sched_params params;
     struct sched_factors *list; /* partition: copied */
     size_t n, cap, next;
@@ -246,8 +248,9 @@ static void gather_factors(void *arg, struct sched *s, const struct sched_params
         query_free(q);
 }
 
-void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
-                     struct prioquery_view *view)
+/* Hand the question to the scheduler; any thread.  view: its map is taken over. */
+static void start_query(struct front *f, struct conn *c, const struct frame *frame,
+                        struct private_view *view)
 {
     struct err err = { .text = "" };
     struct prioquery *q = calloc(1, sizeof(*q));
@@ -272,10 +275,8 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
     q->conn = conn_ref(c);
     q->id = frame->id;
     q->began_mono_us = now_mono_us();
-    if (view) {
-        q->view = *view;
-        view->assocs = (struct idmap){ 0 };
-    }
+    q->view = *view;
+    view->assocs = (struct idmap){ 0 };
     if (make_sets(q) < 0) {
         (void)conn_error(c, OP_QUERY_PRIORITY, q->id, EPST_BUSY, NULL);
         query_free(q);
@@ -289,10 +290,20 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
 
 static void answer_request(struct ctld *ctld, struct conn *c, const struct frame *frame)
 {
-    prioquery_start(ctld->front, c, frame, NULL);
+    struct private_view all = { .own_only = false };
+
+    start_query(ctld->front, c, frame, &all);
 }
 
-static const struct ctld_op prioquery_ops[] = { { OP_QUERY_PRIORITY, .front = answer_request },
-                                                { 0 } };
+static void answer_narrowed(struct ctld *ctld, struct conn *c, const struct frame *frame,
+                            struct private_view *view)
+{
+    start_query(ctld->front, c, frame, view);
+}
+
+static const struct ctld_op prioquery_ops[] = {
+    { OP_QUERY_PRIORITY, .front = answer_request, .narrow = answer_narrowed },
+    { 0 },
+};
 
 const struct ctld_service prioquery_service = { .name = "prioquery", .ops = prioquery_ops };

@@ -475,6 +475,21 @@ void feed_job(struct ctld *ctld, struct job *j)
     }
 }
 
+void feed_array_turn(struct ctld *ctld, const struct job *j)
+{
+    const uint32_t *ids;
+    size_t n = j->rec->has_array_job_id
+                   ? feed_array_waiting(ctld->cluster, j->rec->array_job_id, &ids)
+                   : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct job *one = cluster_job(ctld->cluster, ids[i]);
+
+        if (one && one != j && job_is_pending(one->rec) && feed_throttle(one->rec))
+            feed_job(ctld, one);
+    }
+}
+
 static void feed_of_proposal(struct ctld *ctld, enum feed_kind kind, uint32_t job_id)
 {
     struct feed *f = feed_new(kind);
@@ -677,6 +692,29 @@ static void follow_job_gone(struct ctld *ctld, struct job *j)
     feed_job_gone(ctld, j);
 }
 
+/* Others may wait for what it holds, or be the next tasks of its array. */
+static void follow_end(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    (void)lsn;
+    if (job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+        feed_leaving(ctld, j);
+    feed_array_turn(ctld, j);
+}
+
+static void follow_suspension(struct ctld *ctld, struct job *j, bool suspended, bool preempted)
+{
+    feed_suspend(ctld, j, suspended);
+    if (preempted)
+        feed_yield(ctld, j, false);
+    feed_end_time(ctld, j);
+}
+
+static void follow_size(struct ctld *ctld, struct job *j)
+{
+    feed_job_gone(ctld, j);
+    feed_job_started(ctld, j, false);
+}
+
 static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
     ctld->feed->names_moved |= kind == PST__EVENT_KIND__EV_NODE_CONFIG;
@@ -751,6 +789,9 @@ const struct ctld_service schedfeed_service = {
     .batch_end = end_batch,
     .on_job = follow_job,
     .on_job_gone = follow_job_gone,
+    .job_ended = follow_end,
+    .job_suspended = follow_suspension,
+    .job_resized = follow_size,
     .on_node = follow_node,
     .on_node_gone = follow_node_gone,
     .on_node_unlinked = follow_unlinked,

@@ -20,6 +20,8 @@ struct schedfeed *schedfeed_free(struct schedfeed *feed); /* always NULL */
 /* Core thread. */
 /* whatever it is now: pending, running, gone */
 void feed_job(struct ctld *ctld, struct job *j);
+/* A task of j's array started or ended: its throttle is reached, or lets others go. */
+void feed_array_turn(struct ctld *ctld, const struct job *j);
 /* proposed: the scheduler knows */
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed);
 void feed_job_gone(struct ctld *ctld, struct job *j);

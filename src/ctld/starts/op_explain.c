@@ -11,7 +11,8 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/wait.h"
+#include "ctld/core/asking.h"
+#include "ctld/starts/wait.h"
 #include "ctld/core/service.h"
 
 static void answer_explain(struct ctld *ctld, const struct cmd *to, const struct explain_text *t)
@@ -97,7 +98,7 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
         answer_explain(ctld, cmd, &t);
         return;
     }
-    if (!wait_may_ask(ctld, cmd))
+    if (!asking_admit(ctld, cmd))
         return;
     list_partitions(ctld, cmd, j->rec, &others);
     ticket = wait_add_test(ctld, cmd, NULL);

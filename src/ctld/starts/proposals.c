@@ -14,7 +14,7 @@
 #include "ctld/core/commit.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
-#include "ctld/job/wait.h"
+#include "ctld/starts/wait.h"
 #include "ctld/front/view.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"

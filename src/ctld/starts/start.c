@@ -104,7 +104,7 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
         feed_job(ctld, rest);
     }
     if (feed_throttled(ctld->cluster, j->rec)) /* the others wait from now on */
-        lifecycle_array_turn(ctld, j);
+        feed_array_turn(ctld, j);
     if (job_waits_for_boot(j->rec)) {
         feed_end_time(ctld, j); /* the scheduler knows of its time limit alone */
         tell_reboots(ctld, j, lsn);

@@ -9,9 +9,8 @@
 #include "base/timefmt.h"
 #include "ctld/front/confserve.h"
 #include "ctld/core/service.h"
+#include "daemon/credlife.h"
 #include "wire/auth/idkey.h"
-
-#define CREDENTIAL_LIFE_S 120u
 
 /* The node's own launch key, where it can make one: who holds the cluster's key cannot. */
 static void add_node_key(struct ctld *ctld, const struct node *n, const Pst__SignedCredential *cred,
@@ -52,14 +51,6 @@ size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc,
     return alloc->n_node_ids;
 }
 
-int64_t steps_credential_life_us(const struct ctld *ctld)
-{
-    uint64_t life_s = CREDENTIAL_LIFE_S;
-
-    (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
-    return (int64_t)life_s * USEC_PER_SEC;
-}
-
 /* What the cluster's key cannot say, since every node has that. */
 static int sign_with_identity(const struct ctld *ctld, Pst__SignedCredential *out,
                               const uint8_t mac[AUTH_MAC_SIZE])
@@ -95,7 +86,7 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     if (purpose != PST__CRED_PURPOSE__CRED_LAUNCH)
         SET(&cred, purpose, purpose);
     cred.job = j->rec;
-    SET(&cred, expires_us, core_now() + steps_credential_life_us(ctld));
+    SET(&cred, expires_us, core_now() + credlife_us(ctld->conf));
     if (cluster_step(j, STEP_EXTERN))
         SET(&cred, contain, true);
     confserve_fill(ctld, &cred);

@@ -11,6 +11,7 @@
 #include "base/process/oomstatus.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
+#include "daemon/credlife.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/step/async.h"
 #include "model/words/stepuse.h"
@@ -108,27 +109,6 @@ uint64_t steps_unlaunched(struct ctld *ctld, struct job *j, uint32_t step_id, ui
     return lsn;
 }
 
-void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t job_status)
-{
-    for (struct step *s = j->steps; s; s = s->next) {
-        /* An extern step has nothing of its own that could fail. */
-        uint32_t exit_status = s->rec->step_id == STEP_EXTERN ? 0 : job_status;
-        Pst__StepRecord *set;
-
-        if (s->rec->state == PST__STEP_STATE__STEP_PENDING)
-            async_close(tx, s, NULL);
-        if (s->rec->state != PST__STEP_STATE__STEP_RUNNING)
-            continue;
-        set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
-        if (!s->rec->has_exit_status)
-            SET(set, exit_status, exit_status);
-        SET(set, state, end_state(s->rec->has_exit_status ? s->rec->exit_status : exit_status));
-        SET(set, end_us, core_now());
-        s->waiting = bitmap_free(s->waiting);
-    }
-    (void)ctld;
-}
-
 void steps_recover(struct ctld *ctld, struct job *j)
 {
     async_recover(ctld, j);
@@ -146,7 +126,7 @@ static void ask_for(struct ctld *ctld, struct job *j, struct step *s, int64_t no
     uint32_t id = s->rec->step_id;
 
     if (s->asked || id == STEP_BATCH || id == STEP_EXTERN || s->rec->has_async_launch ||
-        s->rec->start_us + steps_credential_life_us(ctld) + ASK_AFTER_US > now_us)
+        s->rec->start_us + credlife_us(ctld->conf) + ASK_AFTER_US > now_us)
         return;
     s->asked = true;
     sig.step_ids = &id;
@@ -201,4 +181,30 @@ static void end_late_steps(struct ctld *ctld, int64_t now_us)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-const struct ctld_service stepends_service = { .name = "stepends", .tick_writing = end_late_steps };
+/* All steps of j that still run: their node or job is gone. */
+static void close_steps(struct ctld *ctld, Pst__Transaction *tx, struct job *j, uint32_t job_status)
+{
+    (void)ctld;
+    for (struct step *s = j->steps; s; s = s->next) {
+        /* An extern step has nothing of its own that could fail. */
+        uint32_t exit_status = s->rec->step_id == STEP_EXTERN ? 0 : job_status;
+        Pst__StepRecord *set;
+
+        if (s->rec->state == PST__STEP_STATE__STEP_PENDING)
+            async_close(tx, s, NULL);
+        if (s->rec->state != PST__STEP_STATE__STEP_RUNNING)
+            continue;
+        set = tx_step_patch(tx, PST__EVENT_KIND__EV_STEP_END, s->rec->job_id, s->rec->step_id);
+        if (!s->rec->has_exit_status)
+            SET(set, exit_status, exit_status);
+        SET(set, state, end_state(s->rec->has_exit_status ? s->rec->exit_status : exit_status));
+        SET(set, end_us, core_now());
+        s->waiting = bitmap_free(s->waiting);
+    }
+}
+
+const struct ctld_service stepends_service = {
+    .name = "stepends",
+    .tick_writing = end_late_steps,
+    .job_closing = close_steps,
+};

@@ -27,16 +27,12 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
 /* Put a step of srun --async into the queue behind the steps that wait; steps_retry() starts it. */
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
                        const Pst__StepSpec *spec);
-/* For how long after its making a step can be launched with what its requester was given. */
-int64_t steps_credential_life_us(const struct ctld *ctld);
 /* A step that runs by its record and was launched nowhere is over, on all its nodes.  The lsn; 0:
  * the journal refuses. */
 uint64_t steps_unlaunched(struct ctld *ctld, struct job *j, uint32_t step_id, uint32_t status);
 /* One node's part of a step is over. */
 uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t node_id,
                      const Pst__StepEnd *end);
-/* All of a job's steps that still run: their node or job is gone. */
-void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t exit_status);
 /* Requests that wait for resources of this job: try again, or refuse them when it ended. */
 void steps_retry(struct ctld *ctld, struct job *j);
 /* s runs until each of its nodes has said that it ended there. */

@@ -9,7 +9,8 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/crontimes.h"
-#include "ctld/job/wait.h"
+#include "ctld/core/asking.h"
+#include "ctld/starts/wait.h"
 #include "ctld/submit/cronjobs.h"
 #include "ctld/job/depends.h"
 #include "ctld/policy/fedset.h"
@@ -258,7 +259,7 @@ static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, const struct submi
     ProtobufCMessage *copy = NULL;
     struct waiter *w;
 
-    if (!wait_may_ask(ctld, cmd))
+    if (!asking_admit(ctld, cmd))
         return;
     if ((shows || plan) && pb_dup(&s->rec->base, &copy) < 0)
         copy = NULL;

@@ -21,7 +21,6 @@
 #include "ctld/submit/cronjobs.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
-#include "ctld/job/wait.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
 #include "model/array.h"

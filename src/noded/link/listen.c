@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "daemon/credlife.h"
 #include "http/httphealth.h"
 #include "noded/link/confpage.h"
 #include "noded/jobs/seen.h"
@@ -35,7 +36,6 @@
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
-#define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
 /* at most: beyond it nothing is accepted in any case */
 #define CLOCKS_DIFFER_US (300 * USEC_PER_SEC)
 #define REVOKE_US (600 * USEC_PER_SEC)
@@ -78,15 +78,6 @@ struct listener {
 
 /* ---- credentials (main thread) --------------------------------------------------------------- */
 
-/* How long the controller's credentials live: AuthInfo=cred_expire. */
-static int64_t credential_life_us(const struct noded *d)
-{
-    uint64_t s;
-
-    return conf_option_u64(d->conf, CONF_AUTH_INFO, "cred_expire", &s) ? (int64_t)s * USEC_PER_SEC
-                                                                       : CREDENTIAL_LIFE_US;
-}
-
 void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
 {
     int64_t now = now_us();
@@ -97,7 +88,7 @@ void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
     if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
         return;
     r = seen_note(l->seen, SEEN_OVER, key,
-                  now + MAX(REVOKE_US, credential_life_us(l->d) + CLOCKS_DIFFER_US), now);
+                  now + MAX(REVOKE_US, credlife_us(l->d->conf) + CLOCKS_DIFFER_US), now);
     if (r < 0)
         log_error("cannot remember that a job is over: %s job=%u", strerror(-r), job_id);
 }
@@ -132,7 +123,7 @@ static const char *use_credential(struct listener *l, const struct request *rq, 
     if (!rq->tail && seen_count(l->seen, SEEN_OVER, key, now) > 0)
         return "Job credential revoked"; /* the output of a job that is over may be read */
     if (l->since_us && now_mono_us() < l->forget_since_mono_us &&
-        cred->expires_us - credential_life_us(l->d) < l->since_us)
+        cred->expires_us - credlife_us(l->d->conf) < l->since_us)
         return "Job credential is older than what this node knows of credentials";
     if (seen_count(l->seen, kind, rq->mac, now) >= most)
         return "Job credential was used before";
@@ -496,7 +487,7 @@ static int remember_used(struct listener *l, struct err *err)
     if (r == 0 && fresh) {
         l->since_us = now_us() - FRESH_US; /* until a controller tells its clock */
         l->began_mono_us = now_mono_us();
-        l->forget_since_mono_us = l->began_mono_us + credential_life_us(l->d);
+        l->forget_since_mono_us = l->began_mono_us + credlife_us(l->d->conf);
     }
     return r;
 }

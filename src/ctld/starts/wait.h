@@ -30,17 +30,12 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
                   uint32_t immediate_s, const Pst__StepSpec *step);
 /* The same for the end of the whole array. */
 void wait_add_array(struct ctld *ctld, const struct cmd *cmd, uint32_t array_job_id);
-/* record (may be NULL) is taken over and sent with the answer. */
+/* asking_admit() let cmd in.  record (may be NULL) is taken over and sent with the answer. */
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
-/* May cmd's user put one more question to the scheduler?  False: the client was told to come back
- * later.  True: the caller calls wait_add_test(). */
-bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd);
 /* The scheduler has answered the question of this ticket.  Its waiter may have gone already. */
 void wait_answered(struct ctld *ctld, uint64_t ticket);
 /* Lines for the user, which go with the waiter's next frame; "" = none. */
 void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines);
-/* The same for all who wait on j, in place of what they were not told yet. */
-void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 

@@ -1,5 +1,5 @@
 /* wait.c - requests that are answered later; see wait.h. */
-#include "ctld/job/wait.h"
+#include "ctld/starts/wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +78,6 @@ uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord 
     return w->ticket;
 }
 
-bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd)
-{
-    if (asking_begin(ctld->asking, cmd->lane))
-        return true;
-    core_error(ctld, cmd, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
-    return false;
-}
-
 void wait_answered(struct ctld *ctld, uint64_t ticket)
 {
     asking_answered(ctld->asking, ticket);
@@ -104,11 +96,16 @@ void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines)
         w->message = strdup(lines); /* out of memory: it is not told */
 }
 
-void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line)
+/* PrologSlurmctld of j, which is no batch job and ends now, has failed: those who wait on j are
+ * told, in place of what they were not told yet. */
+static void tell_of_prolog(struct ctld *ctld, struct job *j, bool well)
 {
+    if (well || (j->rec->has_batch && j->rec->batch))
+        return;
     for (struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id); w; w = w->next) {
         free(w->message);
-        w->message = strdup(line); /* out of memory: it is not told */
+        /* out of memory: they are not told */
+        w->message = strdup("PrologSlurmctld failed, job killed");
     }
 }
 
@@ -403,6 +400,7 @@ const struct ctld_service wait_service = {
     .on_conn_closed = forget_conn,
     .job_started = wait_notify,
     .job_ready = wait_notify,
+    .site_prolog_over = tell_of_prolog,
     .job_progress = wait_notify,
     .job_ended = wait_notify,
 };
