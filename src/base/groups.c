@@ -27,7 +27,7 @@ int groups_of(const char *user, gid_t gid, gid_t **ret_gids, size_t *ret_n, stru
         _cleanup_free_ gid_t *gids = calloc((size_t)room, sizeof(*gids));
 
         if (!gids)
-            return err_set(err, -ENOMEM, "out of memory for the groups of user %s", user);
+            return err_nomem_of(err, user);
         n = room;
         if (getgrouplist(user, gid, gids, &n) >= 0) {
             if (n > NGROUPS_MAX)

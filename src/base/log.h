@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 enum log_level {
     LOG_QUIET,
     LOG_FATAL,
@@ -58,6 +60,9 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
 #define log_verbose(...) log_write(LOG_VERBOSE, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_debug2(...) log_write(LOG_DEBUG2, __VA_ARGS__)
+
+/* A lack of memory: the arguments say what follows from it. */
+#define log_nomem(consequence, ...) log_error(ERR_NOMEM ": " consequence __VA_OPT__(, ) __VA_ARGS__)
 
 /* For a line that a peer or an ordinary user can cause as often as he likes: LOG_LIMITED_BURST
  * lines of the place where it stands, then one a second.  How many were left out is told with

@@ -17,7 +17,7 @@
 static inline void *must_have(const void *p, const char *where)
 {
     if (!p) {
-        log_fatal("out of memory in %s()", where);
+        log_fatal(ERR_NOMEM " in %s()", where);
         abort();
     }
     return (void *)(uintptr_t)p;

@@ -468,7 +468,7 @@ static int run_load(struct conf_loader *l, const char *path, struct conf **ret_c
     conf_rows_done(&l->nodesets);
     conf_rows_done(&l->downs);
     if (r == -ENOMEM)
-        return err_set(l->err, r, "%s: out of memory", path);
+        return err_nomem_of(l->err, path);
     return r;
 }
 

@@ -95,7 +95,7 @@ static int serve_step(const Pst__CxiPlan *plan)
     else if (r == 0)
         r = make_services(&c, plan, &a, &err);
     if (r < 0)
-        a.error = err.text[0] ? err.text : (char *)"out of memory";
+        a.error = (char *)err_or_nomem(&err);
     if (!plan->drop && answer_with(&a) < 0 && r == 0)
         drop_services(&c, plan); /* the step daemon is gone */
     cxi_close(&c);

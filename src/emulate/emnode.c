@@ -106,7 +106,7 @@ static void register_node(struct emnode *n)
 
     emjobs_lost(&n->jobs);
     if (emjobs_register(&n->jobs, now_us(), &parts, &msg) < 0) {
-        dialer_drop(n->dialer, "out of memory");
+        dialer_drop(n->dialer, ERR_NOMEM);
         return;
     }
     fill_node(n, &rec);
@@ -145,7 +145,7 @@ static void dial_more(struct emhost *h)
         if (n->closing)
             continue;
         if (make_dialer(n) < 0) {
-            log_error("%s: out of memory: the node stays away", n->described->name);
+            log_nomem("node %s stays away", n->described->name);
             continue;
         }
         n->dialing = true;

@@ -81,7 +81,7 @@ static int fail_lines(struct penstock *p, int code, const char *text)
 
 int lib_nomem(struct penstock *p)
 {
-    return lib_fail(p, -ENOMEM, 0, "out of memory");
+    return lib_fail(p, -ENOMEM, 0, ERR_NOMEM);
 }
 
 int lib_fail_client(struct penstock *p, struct client *c, int r)

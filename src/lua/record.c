@@ -160,7 +160,7 @@ static void set_field(lua_State *L, const struct luarecord_row *row, ProtobufCMe
         const char *text = lua.type(L, 3) <= LUA_TNIL ? NULL : lua.check_text(L, 3, NULL);
 
         if (pb_set_str((char **)((char *)msg + f->offset), text && *text ? text : NULL) < 0)
-            (void)lua.error(L, "out of memory");
+            (void)lua.error(L, ERR_NOMEM);
     } else if (!luarecord_number(L, 3, row->name, &n) || (row->kind == LUA_SECONDS && n == 0)) {
         (void)pb_clear(msg, row->field); /* there is such a field */
     } else {

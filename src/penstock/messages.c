@@ -33,7 +33,7 @@ int say_error(const char *fmt, ...)
 
 int say_nomem(void)
 {
-    return say_error("out of memory");
+    return say_error(ERR_NOMEM);
 }
 
 int usage_error(const char *fmt, ...)

@@ -240,7 +240,7 @@ static bool put_value(struct checking *c, json_t *parent, const char *key, json_
 
     if (r == 0)
         return true;
-    rest_error(c->call, EPST_BUSY, strbuf_str(&c->place), "Out of memory");
+    rest_error(c->call, EPST_BUSY, strbuf_str(&c->place), ERR_NOMEM);
     return false;
 }
 

@@ -42,7 +42,7 @@ static void offer_batch(void *ctx, uint64_t first_lsn, uint32_t records, const u
     if (copy)
         memcpy(copy->data, data, len);
     else
-        log_error("out of memory: the batch of record %llu goes to the standbys from the disk",
+        log_nomem("the batch of record %llu goes to the standbys from the disk",
                   (unsigned long long)first_lsn);
     lock_log(l);
     l->offer = shared_unref(l->offer);

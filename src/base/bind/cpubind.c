@@ -105,7 +105,7 @@ int cpubind_parse(const char *text, struct cpubind *ret, struct err *err)
         return 0;
     }
     cpubind_done(&b);
-    return err_set(err, r, "%s", r == -ENOMEM ? "out of memory" : "Invalid --cpu-bind argument");
+    return err_set(err, r, "%s", r == -ENOMEM ? ERR_NOMEM : "Invalid --cpu-bind argument");
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ int membind_parse(const char *text, struct membind *ret, struct err *err)
         return 0;
     }
     membind_done(&b);
-    return err_set(err, r, "%s", r == -ENOMEM ? "out of memory" : "Invalid --mem-bind argument");
+    return err_set(err, r, "%s", r == -ENOMEM ? ERR_NOMEM : "Invalid --mem-bind argument");
 }
 
 int membind_vars(const struct membind *b, membind_var_fn *fn, void *ctx)

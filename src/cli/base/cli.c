@@ -401,7 +401,7 @@ int cli_call(struct cli *c, unsigned op, const ProtobufCMessage *request,
 
 static noreturn void no_memory(void)
 {
-    cli_fatal("out of memory");
+    cli_fatal(ERR_NOMEM);
 }
 
 void *xmalloc_or_die(size_t size)
@@ -457,7 +457,7 @@ void check_mem_or_die(int r)
 void cli_write_out(struct strbuf *out, bool all)
 {
     if (out->failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
+        cli_die(CLI_EXIT_FAILED, ERR_NOMEM);
     if (out->len < WRITE_BYTES && !all)
         return;
     if (fwrite(strbuf_str(out), 1, out->len, stdout) != out->len || (all && fflush(stdout)))

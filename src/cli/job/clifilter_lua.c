@@ -153,11 +153,11 @@ static int to_json(lua_State *L)
     FILE *f = open_memstream(&text, &len);
 
     if (!f)
-        return lua.error(L, "out of memory");
+        return lua.error(L, ERR_NOMEM);
     luascript_json(L, lua.gettop(L), f);
     if (fclose(f) != 0) {
         free(text);
-        return lua.error(L, "out of memory");
+        return lua.error(L, ERR_NOMEM);
     }
     lua.pushbytes(L, text, len);
     free(text);
@@ -265,7 +265,7 @@ static void open_script(struct cli *c)
     else
         path = xasprintf_or_die("%.*scli_filter.lua", slash ? (int)(slash + 1 - dir) : 0, dir);
     if (luascript_new(path, LIMIT_US, to_user, add_functions, c, &c->filter, &err) < 0)
-        cli_fatal("%s", err.text[0] ? err.text : "out of memory");
+        cli_fatal("%s", err_or_nomem(&err));
 }
 
 static lua_State *begin_call(struct cli *c, const char *function)

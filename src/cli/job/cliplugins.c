@@ -182,7 +182,7 @@ void plugins_load(struct cli *c, bool local)
     p->host.facts.known = (1ull << S_JOB_UID) | (1ull << S_JOB_GID);
     if (!path ||
         spank_stack_load(path, conf_str(conf, CONF_PLUGIN_DIR), &p->host, &p->stack, &err) < 0)
-        cli_die(CLI_EXIT_FAILED, "%s", err.text[0] ? err.text : "out of memory");
+        cli_die(CLI_EXIT_FAILED, "%s", err_or_nomem(&err));
     if (!p->stack) {
         (void)free_plugins(p); /* always NULL */
         return;

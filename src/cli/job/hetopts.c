@@ -215,7 +215,7 @@ void hetopts_env_take(uint32_t k)
             if (name && !set)
                 (void)unsetenv(name); /* cannot fail: it has no "=" */
             else if (name && of == k && setenv(name, strchr(copy[i], '=') + 1, 1) < 0)
-                cli_fatal("out of memory");
+                cli_fatal(ERR_NOMEM);
         }
     }
 }

@@ -60,7 +60,7 @@ void srun_take_component(const struct srun *s, const struct srun_part *p)
     hetopts_env_take(p->offset);
     (void)snprintf(id, sizeof(id), "%u", s->job_id);
     if (setenv("SLURM_JOB_ID", id, 1) < 0 || setenv("SLURM_JOBID", id, 1) < 0)
-        cli_fatal("out of memory");
+        cli_fatal(ERR_NOMEM);
 }
 
 static void add_part(struct srun *s, const struct jobopts *opts, const struct words *w, uint32_t k)

@@ -219,7 +219,7 @@ static int remote_add(struct acctsink *sink, uint64_t lsn, const Pst__Transactio
     uint8_t *data;
 
     if (!events || make_room(s) < 0)
-        return err_set(err, -ENOMEM, "accounting: out of memory");
+        return err_nomem_of(err, "accounting");
     small.events = events;
     small.n_events = 0;
     for (size_t i = 0; i < tx->n_events; i++)
@@ -230,7 +230,7 @@ static int remote_add(struct acctsink *sink, uint64_t lsn, const Pst__Transactio
         return 0;
     data = malloc(pst__transaction__get_packed_size(&small) + 1);
     if (!data)
-        return err_set(err, -ENOMEM, "accounting: out of memory");
+        return err_nomem_of(err, "accounting");
     rec = &s->records[s->n++];
     pst__dbd_record__init(rec);
     rec->has_lsn = rec->has_data = true;
@@ -254,7 +254,7 @@ static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
     int r;
 
     if (!list)
-        return err_set(err, -ENOMEM, "accounting: out of memory");
+        return err_nomem_of(err, "accounting");
     for (size_t i = 0; i < s->n; i++)
         list[i] = &s->records[i];
     feed.cluster = s->cluster;

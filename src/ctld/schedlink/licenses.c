@@ -84,7 +84,7 @@ void licenses_refresh(struct ctld *ctld)
         strbuf_addf(&all, "%s%s:%llu", all.len ? "," : "", l.name,
                     (unsigned long long)(l.total - MIN(l.deficit, l.total)));
     if (strbuf_detach(&all, &text) < 0) {
-        log_error("out of memory: licences stay as they were");
+        log_nomem("licences stay as they were");
         return;
     }
     if (ctld->licenses && strcmp(text, ctld->licenses) == 0) {

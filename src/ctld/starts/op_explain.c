@@ -22,7 +22,7 @@ static void answer_explain(struct ctld *ctld, const struct cmd *to, const struct
     if (m)
         core_reply(ctld, to, 0, 0, &explain_reply(m)->base);
     else
-        core_error(ctld, to, SLURM_ERROR, "out of memory");
+        core_error(ctld, to, SLURM_ERROR, ERR_NOMEM);
     explain_done(m);
 }
 

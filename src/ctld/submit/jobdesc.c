@@ -222,7 +222,7 @@ static void set_array(lua_State *L, int index, ProtobufCMessage *msg, void *ctx)
     if (!req)
         (void)lua.error(L, "array_inx cannot be changed any more");
     else if (pb_set_str(&req->array, text && *text ? text : NULL) < 0)
-        (void)lua.error(L, "out of memory");
+        (void)lua.error(L, ERR_NOMEM);
 }
 
 static void get_user_id(lua_State *L, ProtobufCMessage *msg, void *ctx)

@@ -262,7 +262,7 @@ int jobsubmit_lua(struct jobsubmit_request *r)
 
     code = call_script(r, &d, &answer, &err);
     if (code < 0) {
-        log_error("%s", err.text[0] ? err.text : "job_submit.lua: out of memory");
+        log_error("%s", err_or_nomem(&err));
         strbuf_add(r->messages, "the site's job_submit.lua failed; its administrators find the "
                                 "reason in the log of slurmctld");
         return SLURM_ERROR;

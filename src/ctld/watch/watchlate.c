@@ -161,7 +161,7 @@ static void *run_late(void *arg)
         if (r < 0 && !stopping && r != -ENOENT)
             log_error("watch: %s", err.text[0] ? err.text : strerrordesc_np(-r));
         if (conn_run(c, r < 0 ? hub->late_lost : hub->late_back, w) < 0)
-            log_error("watch: out of memory: a watcher is left alone");
+            log_nomem("a watcher is left alone");
         conn_unref(c);
     }
     return NULL;

@@ -228,7 +228,7 @@ static void take_written(void *ctx, const struct kubereply *reply)
 
     if (reply->status == 409 && ++c->tries < KUBEAPI_TRIES) {
         if (read_object(c) < 0)
-            fail_change(c, "out of memory");
+            fail_change(c, ERR_NOMEM);
         return;
     }
     end_change(c, reply);
@@ -251,9 +251,9 @@ static void take_object(void *ctx, const struct kubereply *reply)
     }
     object = json_deep_copy(reply->body);
     if (!object || c->edit(c->ctx, object) < 0)
-        fail_change(c, object ? "nothing is to be changed" : "out of memory");
+        fail_change(c, object ? "nothing is to be changed" : ERR_NOMEM);
     else if (kubeapi_replace(c->s, &t, object, take_written, c) < 0)
-        fail_change(c, "out of memory");
+        fail_change(c, ERR_NOMEM);
 }
 
 static int read_object(struct change *c)

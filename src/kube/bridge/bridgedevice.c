@@ -57,7 +57,7 @@ static void keep_slice(struct bridge *b, const json_t *slice)
         all = json_object();
         if (!all || kubemap_put(&b->node_slices, node, all) < 0) {
             json_decref(all);
-            log_error("out of memory: a slice of node %.200s is not seen", node);
+            log_nomem("a slice of node %.200s is not seen", node);
             return;
         }
     }

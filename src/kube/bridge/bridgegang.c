@@ -111,5 +111,5 @@ void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us)
 {
     if ((after_us ? kubequeue_add_after(b->queue, key, after_us) : kubequeue_add(b->queue, key)) <
         0)
-        log_error("out of memory: %s waits for its next change", key);
+        log_nomem("%s waits for its next change", key);
 }

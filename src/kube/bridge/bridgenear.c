@@ -209,7 +209,7 @@ void bridgenear_see(struct bridge *b, const json_t *before, const json_t *now, c
     (void)json_object_set_new(b->near_gangs, gang, json_true());
     if (!b->others &&
         bridgekinds_follow(b, &kubekind_pods, b->others_selector, take_other, &b->others) < 0)
-        log_error("out of memory: pods that say something of pods wait");
+        log_nomem("pods that say something of pods wait");
 }
 
 void bridgenear_begin(struct bridge *b)

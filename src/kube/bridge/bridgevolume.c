@@ -76,7 +76,7 @@ void bridgevolume_see(struct bridge *b, const json_t *pod, const char *gang, boo
             gangs = json_object();
             if (!gangs || kubemap_put(&b->claim_gangs, strbuf_str(&key), gangs) < 0) {
                 json_decref(gangs);
-                log_error("out of memory: a pod waits for its next change");
+                log_nomem("a pod waits for its next change");
                 continue;
             }
         }

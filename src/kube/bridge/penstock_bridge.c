@@ -112,7 +112,7 @@ static void begin_bridge(struct program *p)
     };
 
     if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
-        log_error("out of memory");
+        log_error("%s", ERR_NOMEM);
         kubeprogram_fail(&p->k);
         return;
     }

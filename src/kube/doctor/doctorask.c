@@ -38,7 +38,7 @@ void doctorask_path(struct doctorask *a, const char *method, const char *path, c
 
     *ret = (struct doctoranswer){ 0 };
     if (kubecall_start(a->server, &spec, NULL) < 0) {
-        (void)snprintf(ret->text, sizeof(ret->text), "out of memory");
+        (void)snprintf(ret->text, sizeof(ret->text), ERR_NOMEM);
         return;
     }
     while (!w.done && kubeloop_turn(a->loop, 1000) == 0)
@@ -53,7 +53,7 @@ void doctorask_get(struct doctorask *a, const struct kubeapi_target *t, struct d
     *ret = (struct doctoranswer){ 0 };
     if (r < 0)
         (void)snprintf(ret->text, sizeof(ret->text), "%s",
-                       r == -EINVAL ? "a name that cannot be in a path" : "out of memory");
+                       r == -EINVAL ? "a name that cannot be in a path" : ERR_NOMEM);
     else
         doctorask_path(a, "GET", path, NULL, ret);
 }

@@ -72,7 +72,7 @@ static enum MHD_Result answer_upload(struct hookhttp *h, struct MHD_Connection *
                               ? "the body is too large"
                               : "too many bodies come at once");
     if (u->body.failed)
-        return send_error(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+        return send_error(conn, MHD_HTTP_SERVICE_UNAVAILABLE, ERR_NOMEM);
     status = h->answer(h->ctx, path, strbuf_str(&u->body), u->body.len, &answer, &err);
     if (status != MHD_HTTP_OK)
         return send_error(conn, status, err.text);

@@ -108,7 +108,7 @@ void hookanswer_change(struct hookanswer *a, const char *op, const char *path, j
     if (!a->patch)
         a->patch = json_array();
     if (!change || json_array_append_new(a->patch, change) < 0)
-        hookanswer_refuse(a, "out of memory"); /* half a patch must not be let in */
+        hookanswer_refuse(a, ERR_NOMEM); /* half a patch must not be let in */
 }
 
 static int add_patch(json_t *response, const json_t *patch)

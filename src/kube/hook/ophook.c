@@ -69,7 +69,7 @@ void ophook_judge(const struct hookreview *r, struct hookanswer *a)
         if (object && keeps_spec(r)) /* an earlier release let it in */
             hookanswer_warn(a, err.text);
         else
-            hookanswer_refuse(a, "%s", err.text[0] ? err.text : "out of memory");
+            hookanswer_refuse(a, "%s", err_or_nomem(&err));
         return;
     }
     warn_of(now, a);

@@ -170,7 +170,7 @@ static void check_started(struct oprequest *s, int r)
 {
     if (r >= 0)
         return;
-    opapply_fail(s->w, r == -EINVAL ? "a name that cannot be in a path" : "out of memory");
+    opapply_fail(s->w, r == -EINVAL ? "a name that cannot be in a path" : ERR_NOMEM);
     opapply_end(s);
 }
 
@@ -281,12 +281,12 @@ void opapply_object(struct opwork *w, json_t *object)
     struct oprequest *s;
 
     if (!object || kind == OPOWNED_MAX_) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         return;
     }
     have = kubeinformer_by_name(op->owned[kind], kubejson_namespace(object), kubejson_name(object));
     if (opguard_note(w, object) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         return;
     }
     hash_object(object, hash);
@@ -297,7 +297,7 @@ void opapply_object(struct opwork *w, json_t *object)
     if (have && (kubejson_is_deleted(have) || kubejson_true(have, "immutable")))
         return;
     if (mkbase_note(json_object_get(object, "metadata"), APPLIED, hash) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         return;
     }
     if (have && (kubejson_is_within(object, have) || is_settled(op, have, hash)))
@@ -327,7 +327,7 @@ void opapply_create(struct opwork *w, const json_t *object)
     struct oprequest *s;
 
     if (!object || kind == OPOWNED_MAX_) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         return;
     }
     if (kubeinformer_by_name(w->op->owned[kind], kubejson_namespace(object), kubejson_name(object)))

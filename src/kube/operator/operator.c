@@ -61,7 +61,7 @@ static const json_t *find_object(void *ctx, const struct mkbase_facts *f, const 
 static void wake_uid(struct operator_ *op, const char *uid)
 {
     if (is_ready(op) && kubequeue_add(op->queue, uid) < 0)
-        log_error("out of memory: an object waits for its next change");
+        log_nomem("an object waits for its next change");
 }
 
 struct wish {
@@ -319,8 +319,8 @@ static void reconcile_kind(struct opwork *w)
         if (w->nodesets) {
             opreconcile_controller(w);
         } else {
-            opwork_say(w, false, true, "SyncFailed", "out of memory");
-            opapply_fail(w, "out of memory");
+            opwork_say(w, false, true, "SyncFailed", ERR_NOMEM);
+            opapply_fail(w, ERR_NOMEM);
         }
         break;
     case OPKIND_NODESET:

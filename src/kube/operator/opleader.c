@@ -218,7 +218,7 @@ static void mark_pod(struct opwork *w, const json_t *pod, bool active)
     if (body)
         opapply_patch(w, &opowned_kinds[OPOWNED_PODS], pod, NULL, KUBEAPI_MERGE, body);
     else
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
 }
 
 void opleader_mark(struct opwork *w)

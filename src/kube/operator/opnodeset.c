@@ -344,7 +344,7 @@ static void keep_history(struct opwork *w, const struct gather *g, const char *r
         _cleanup_json_ json_t *made = mkworkers_history(&w->f, revision, most + 1);
 
         if (!made || opguard_note(w, made) < 0)
-            opapply_fail(w, "out of memory");
+            opapply_fail(w, ERR_NOMEM);
         else
             opapply_create(w, made);
     }
@@ -465,7 +465,7 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
         opapply_all(w, shared);
     keep_history(w, g, revision);
     if (nsdecide(&v, &acts, &w->wake_s) < 0)
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
     else
         do_acts(w, l, acts);
     count_pods(w, &v, revision);

@@ -200,7 +200,7 @@ static void see_monitor(struct opwork *w, const char *name)
     } else if ((object = mkmonitor_object(&w->f))) {
         opapply_object(w, object);
     } else {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
     }
 }
 
@@ -218,7 +218,7 @@ void opreconcile_controller(struct opwork *w)
     make_identity(w);
     missing = missing ? missing : see_shared_log(w);
     if (mkcontroller_objects(&w->f, &all) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
     } else if (see_shared_log(w)) { /* no pods without their log */
         (void)json_array_remove(all, json_array_size(all) - 1);
         opapply_all(w, all);
@@ -261,7 +261,7 @@ void opreconcile_accounting(struct opwork *w)
         return;
     }
     if (mkrest_accounting(&w->f, password, &all) < 0)
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
     else
         apply_when_keyed(w, all);
     explicit_bzero(password, len);
@@ -284,7 +284,7 @@ void opreconcile_restapi(struct opwork *w)
         return;
     }
     if (mkrest_objects(&w->f, &all) < 0)
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
     else
         opapply_all(w, all);
     (void)snprintf(name, sizeof(name), "%s-restapi", kubejson_name(w->cr));
@@ -362,7 +362,7 @@ void opreconcile_loginset(struct opwork *w)
     mklogin_names(w->cr, config, host_keys);
     missing = see_login_refs(w);
     if (mklogin_objects(&w->f, &all) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         return;
     }
     if (!see_host_keys(w, host_keys) || missing)

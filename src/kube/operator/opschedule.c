@@ -42,7 +42,7 @@ static void change_finalizer(struct opwork *w, bool hold)
     if (body)
         opapply_patch(w, kind, w->raw, NULL, KUBEAPI_MERGE, body);
     else
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
 }
 
 static bool is_answered(const struct kubereply *reply)
@@ -94,7 +94,7 @@ static void change_reservation(struct opwork *w, struct slurmnodes *l, enum nssc
     if ((act != NSSCHED_DROP && !body) ||
         slurmnodes_reservation(l, act == NSSCHED_DROP ? "DELETE" : "POST", name, body, take_changed,
                                m) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         opapply_end(m);
     }
 }
@@ -158,7 +158,7 @@ static void ask_reservation(struct opwork *w, struct slurmnodes *l, bool wanted,
         return;
     m->act = json_pack("{s:s, s:s, s:b}", "name", name, "nodes", nodes, "wanted", wanted);
     if (!m->act || slurmnodes_reservation(l, "GET", name, NULL, take_reservation, m) < 0) {
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
         opapply_end(m);
     }
 }
@@ -182,7 +182,7 @@ void opschedule_see(struct opwork *w, struct slurmnodes *l, const struct nsview 
     if (nodes)
         ask_reservation(w, l, wanted, nodes);
     else
-        opapply_fail(w, "out of memory");
+        opapply_fail(w, ERR_NOMEM);
 }
 
 /* A set that has been deleted for long: nobody says what became of its reservation. */

@@ -89,7 +89,7 @@ static int read_options(struct program *p, int argc, char **argv)
 static void begin_operator(struct program *p)
 {
     if (operator_new(p->k.kube, &p->o, &p->operator_) < 0) {
-        log_error("out of memory");
+        log_error("%s", ERR_NOMEM);
         kubeprogram_fail(&p->k);
         return;
     }

@@ -433,7 +433,7 @@ static void register_node(struct reporter *r)
         r->flights = f;
     } else {
         free(f);
-        log_error("cannot register: out of memory");
+        log_nomem("the node cannot register");
     }
     census_done(&c);
     jobs_each(&r->d->jobs, requeue_prologs, r->d);

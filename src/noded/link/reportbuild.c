@@ -14,7 +14,7 @@ void report_events_add(struct report_events *l, struct report_event e)
         struct report_event *items = realloc(l->items, cap * sizeof(*items));
 
         if (!items) {
-            log_error("out of memory: an event waits for the next registration");
+            log_nomem("an event waits for the next registration");
             return;
         }
         l->items = items;

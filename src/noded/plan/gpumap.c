@@ -45,7 +45,7 @@ static int open_folder(const struct noded *d)
     if (!path || (mkdir(path, 0755) < 0 && errno != EEXIST) ||
         (fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         log_seldom(LOG_ERROR, "gpu_job_map=%.*s: %s: nobody is told which job has which GPU",
-                   (int)len, value, path ? strerror(errno) : "out of memory");
+                   (int)len, value, path ? strerror(errno) : ERR_NOMEM);
         return -1;
     }
     return fd;

@@ -324,7 +324,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     if (job->prolog == SCRIPT_NOT_RUN && !scripts_any(d, false))
         job->prolog = SCRIPT_DONE; /* there is none */
     if (constrain_plan(d, sf) < 0 || oci_plan(d, sf) < 0 || x11_fill_step(d, job, sf) < 0) {
-        give_up(d, step, sf, srun_fd, "out of memory");
+        give_up(d, step, sf, srun_fd, ERR_NOMEM);
         return;
     }
     if (job->ns_pid_fd >= 0)
@@ -464,7 +464,7 @@ static void ensure_extern(struct noded *d, struct njob *job)
     if (sf)
         start_or_wait(d, step, sf, -1);
     else
-        steps_end_unstarted(d, step, "out of memory");
+        steps_end_unstarted(d, step, ERR_NOMEM);
 }
 
 int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err)

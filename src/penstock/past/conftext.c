@@ -82,8 +82,7 @@ int conftext_write(const char *path, const struct strbuf *text, struct err *err)
     bool good;
 
     if (!f)
-        return err_set(err, -errno, "%s: %s", path,
-                       text->failed ? "out of memory" : strerror(errno));
+        return err_set(err, -errno, "%s: %s", path, text->failed ? ERR_NOMEM : strerror(errno));
     good = fwrite(strbuf_str(text), 1, text->len, f) == text->len;
     good = fclose(f) == 0 && good;
     return good ? 0 : err_set(err, -EIO, "%s: it cannot be written: %s", path, strerror(errno));

@@ -38,7 +38,7 @@ static const ProtobufCMessageDescriptor *record_type(Pst__AcctEntity entity)
 
 void restdb_no_memory(struct rest_call *call, const char *what)
 {
-    rest_error(call, ENOMEM, what, "Out of memory");
+    rest_error(call, ENOMEM, what, ERR_NOMEM);
 }
 
 int restdb_list(struct rest_call *call, const char *what, Pst__AcctEntity entity,

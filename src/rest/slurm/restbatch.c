@@ -79,7 +79,7 @@ static void take_fault(struct batch *b, struct item *item)
     item->state = ITEM_DONE;
     rest_take_fault(b->call, &item->fault);
     if (!item->fault.description)
-        fail_item(item, EPST_BUSY, NULL, "Out of memory");
+        fail_item(item, EPST_BUSY, NULL, ERR_NOMEM);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ static bool read_list(struct rest_call *call, struct batch *b)
         return false;
     b->items = calloc(b->n, sizeof(*b->items));
     if (!b->items)
-        rest_error(call, EPST_BUSY, SOURCE, "out of memory");
+        rest_error(call, EPST_BUSY, SOURCE, ERR_NOMEM);
     return b->items != NULL;
 }
 

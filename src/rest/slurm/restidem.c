@@ -67,7 +67,7 @@ bool restidem_fill(struct rest_call *call, struct restidem *k, const char *path,
         return true;
     text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
     if (!text || digest_body(path, text, &d) < 0) {
-        rest_error(call, EPST_BUSY, SOURCE, "out of memory");
+        rest_error(call, EPST_BUSY, SOURCE, ERR_NOMEM);
         return false;
     }
     memcpy(k->digest, d.bytes, sizeof(k->digest));

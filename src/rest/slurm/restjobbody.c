@@ -225,7 +225,7 @@ static bool refuse_field(struct reading *rd, const char *field, const char *why)
 
 static bool no_memory(struct reading *rd, const char *field)
 {
-    return refuse_field(rd, field, "out of memory");
+    return refuse_field(rd, field, ERR_NOMEM);
 }
 
 static bool set_option(struct reading *rd, const char *field, enum jobopt id, const char *value)

@@ -244,7 +244,7 @@ static const json_t *plan_job(struct rest_call *call)
     }
     one = json_pack("[O]", job);
     if (!one) {
-        rest_error(call, EPST_BUSY, PLAN_SOURCE, "out of memory");
+        rest_error(call, EPST_BUSY, PLAN_SOURCE, ERR_NOMEM);
         return NULL;
     }
     return restschema_check_item(call->rest->schema, call, "job_desc_msg", "#/job/", one, 0) ? job

@@ -204,7 +204,7 @@ static void post_submit(struct rest_call *call)
     const char *script = rest_find_script(call);
 
     if (!s) {
-        rest_error(call, EPST_BUSY, "_job_post", "out of memory");
+        rest_error(call, EPST_BUSY, "_job_post", ERR_NOMEM);
         return;
     }
     if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "jobs", s))
@@ -232,7 +232,7 @@ static void post_allocate(struct rest_call *call)
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
 
     if (!s) {
-        rest_error(call, EPST_BUSY, "_job_post_allocate", "out of memory");
+        rest_error(call, EPST_BUSY, "_job_post_allocate", ERR_NOMEM);
         return;
     }
     if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "hetjob", s))

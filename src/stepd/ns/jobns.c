@@ -279,7 +279,7 @@ static bool make_all(struct step *s)
     bool ok;
 
     if (!folders) {
-        step_fail(s, "Out of memory");
+        step_fail(s, ERR_NOMEM);
         return false;
     }
     for (size_t i = 0; i < n; i++)

@@ -59,7 +59,7 @@ static char *const *make_command(const struct child *c, bool *ret_changed)
         n++;
     argv = calloc(before + n + 1, sizeof(*argv));
     if (!argv)
-        fail_task(1, "out of memory");
+        fail_task(1, ERR_NOMEM);
     memcpy(argv, first, before * sizeof(*argv));
     memcpy(argv + before, c->argv, n * sizeof(*argv));
     if (!c->along_path)
@@ -79,7 +79,7 @@ static noreturn void run_program(struct child *c)
         c->paths = launch_paths(c->step, c->argv[0], c->env, &store, &shown);
     c->envp = envlist_array(c->env);
     if (!c->paths || !c->envp)
-        fail_task(1, "out of memory");
+        fail_task(1, ERR_NOMEM);
     r = child_exec(c);
     fail_task(-r & 0xff, "execve(): %s: %s", shown, strerror(-r));
 }

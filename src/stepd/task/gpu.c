@@ -40,7 +40,7 @@ void gpu_prepare(struct step *s)
         return;
     s->gpus = calloc(1, sizeof(*s->gpus));
     if (!s->gpus || gpubind_parse(text, &s->gpus->bind, &err) < 0) {
-        step_fail(s, "%s", err.text[0] ? err.text : "Out of memory");
+        step_fail(s, "%s", err_or_nomem(&err));
         return;
     }
     s->gpus->n = gpu_list_here(s->sf, s->gpus->list);

@@ -197,7 +197,7 @@ static void run_child(struct step *s, struct task *t, struct child *c, struct en
     c->pid_slot = envlist_slot(env, "SLURM_TASK_PID", 16);
     c->envp = envlist_array(env);
     if (!c->envp) {
-        step_fail(s, "Out of memory");
+        step_fail(s, ERR_NOMEM);
         s->launch_failed = true;
     } else if (child_start(c, &t->pid) < 0) {
         failed_start(s, t, c, name);
@@ -331,7 +331,7 @@ static void launch_batch(struct step *s)
     spool_script(s->sf->step_dir, s->job_id, script, sizeof(script));
     argv = batch_argv(s, script);
     if (!argv) {
-        step_fail(s, "Out of memory");
+        step_fail(s, ERR_NOMEM);
         return;
     }
     if (batch_streams(s, fds) == 0 && plugins_begin(s)) {
@@ -592,7 +592,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         if (c.paths || oci_wanted(s))
             run_program(s, t, &c, &env, shown);
         else
-            step_fail(s, "Out of memory");
+            step_fail(s, ERR_NOMEM);
         if (t->pid > 0) {
             step_debug(s, LOG_VERBOSE, "task %u (%d) started", t->rank, (int)t->pid);
             bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);

@@ -396,7 +396,7 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
     if (q->refused)
         return refuse_request(q, conn, q->refused, q->why);
     if (q->body.failed)
-        return refuse_request(q, conn, 500, "out of memory");
+        return refuse_request(q, conn, 500, ERR_NOMEM);
     status = q->path->answer(q->s, q, conn, &out);
     release_bytes(q, len - q->body.len); /* what the queue took is counted there */
     sent = send_answer(q->s, q, conn, status, &out);

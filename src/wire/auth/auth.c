@@ -174,7 +174,7 @@ int auth_keys_load(const char *path, struct auth_keys **ret_keys, struct err *er
     int r;
 
     if (!keys)
-        return err_set(err, -ENOMEM, "%s: out of memory", path);
+        return err_nomem_of(err, path);
     r = read_key_file(path, text, sizeof(text), &len, err);
     if (r == 0 && keyset_is(text, len)) {
         r = keyset_parse(text, len, now_us(), keys, err);
@@ -227,7 +227,7 @@ int auth_keys_create(const char *path, struct err *err)
         return 0;
     /* Under another name first: whoever sees the file sees all of it. */
     if (asprintf(&tmp, "%s.new.%d", path, (int)getpid()) < 0)
-        return err_set(err, -ENOMEM, "%s: out of memory", path);
+        return err_nomem_of(err, path);
     fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_set(err, -errno, "%s: %s", tmp, strerror(errno));

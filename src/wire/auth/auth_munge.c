@@ -62,7 +62,7 @@ static int open_ctx(const char *socket_path, const struct munge **ret_lib, void 
         return err_set(err, -ENOSYS, "munge: the library libmunge.so.2 is not installed");
     ctx = lib->ctx_new();
     if (!ctx)
-        return err_set(err, -ENOMEM, "munge: out of memory");
+        return err_nomem_of(err, "munge");
     if (socket_path && lib->ctx_set(ctx, OPT_SOCKET, socket_path) != MUNGE_SUCCESS) {
         lib->ctx_free(ctx);
         return err_set(err, -EINVAL, "munge: socket %s cannot be used", socket_path);

@@ -166,7 +166,7 @@ int idkey_open(const char *path, uid_t owner, struct idkey **ret_key, struct err
 {
     _cleanup_(idkey_free) struct idkey *key = calloc(1, sizeof(*key));
     uint8_t seed[SEED_SIZE];
-    int r = key ? 0 : err_set(err, -ENOMEM, "%s: out of memory", path);
+    int r = key ? 0 : err_nomem_of(err, path);
 
     if (r == 0 && access(path, F_OK) < 0 && errno == ENOENT)
         r = make_seed(path, owner, err);

@@ -230,7 +230,7 @@ int jwt_read_claims(const char *token, size_t shown, int64_t now_us, const struc
                        "use_jwt_client_ids_only asks for");
     user.name = strdup(name);
     if (!user.name)
-        return err_set(err, -ENOMEM, "token: out of memory");
+        return err_nomem_of(err, "token");
     *ret = user;
     return 0;
 }

@@ -230,8 +230,7 @@ void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
     if (c->peer.version)
         frame_set_version(buf, c->peer.version);
     if (link_send_take(&c->link, buf, len, c->in_stream) == -ENOMEM)
-        link_close(&c->link,
-                   "out of memory"); /* a reply that never comes is worse than a lost peer */
+        link_close(&c->link, ERR_NOMEM); /* a reply that never comes is worse than a lost peer */
 }
 
 void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id,
@@ -255,7 +254,7 @@ void conn_send_shared(struct conn *c, unsigned op, uint32_t flags, uint32_t id,
         r = link_send_shared(&c->link, header, body);
     }
     if (r == -ENOMEM)
-        link_close(&c->link, "out of memory"); /* half a frame may be queued */
+        link_close(&c->link, ERR_NOMEM); /* half a frame may be queued */
 }
 
 size_t conn_out_bytes(const struct conn *c)

@@ -40,7 +40,7 @@ static int send_challenge(struct conn *c)
 void conn_challenge(struct conn *c)
 {
     if (send_challenge(c) < 0 || (c->link.tls && hello_bind(c->link.tls, c->nonce) < 0))
-        link_close(&c->link, "out of memory");
+        link_close(&c->link, ERR_NOMEM);
 }
 
 /* Somebody who speaks HTTP: the service that does so takes the socket. */

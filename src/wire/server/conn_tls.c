@@ -66,7 +66,7 @@ bool conn_begin_tls(struct conn *c)
         return false;
     }
     if (tls_new_server(ctx, c->link.fd, find_launch_key, c, &tls) < 0) {
-        link_close(&c->link, "out of memory");
+        link_close(&c->link, ERR_NOMEM);
         return false;
     }
     link_tls_take(&c->link, tls);

@@ -388,7 +388,7 @@ static void send_hello(uv_work_t *work, int status)
 static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
 {
     struct greeting *g = calloc(1, sizeof(*g));
-    const char *why = "out of memory";
+    const char *why = ERR_NOMEM;
     int r = g ? 0 : -ENOMEM;
 
     if (r == 0) {
@@ -470,7 +470,7 @@ static void check_server(struct dialer *d, Pst__HelloReply *reply)
 
     if (!g) {
         pst__hello_reply__free_unpacked(reply, NULL);
-        handshake_failed(d, "out of memory");
+        handshake_failed(d, ERR_NOMEM);
         return;
     }
     *g = (struct greeting){ .work.data = g,

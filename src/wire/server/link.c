@@ -149,7 +149,7 @@ static bool read_once(struct link *l)
             uint8_t *p = realloc(l->in, cap);
 
             if (!p) {
-                link_close(l, "out of memory");
+                link_close(l, ERR_NOMEM);
                 return false;
             }
             l->in = p;
@@ -260,7 +260,7 @@ static void stash_input(struct link *l, const uint8_t *data, size_t len, size_t 
         return;
     p = malloc(len);
     if (!p) {
-        link_close(l, "out of memory");
+        link_close(l, ERR_NOMEM);
         return;
     }
     memcpy(p, data, len);

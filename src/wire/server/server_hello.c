@@ -400,7 +400,7 @@ static void check_munge(struct check *k)
     }
     cred = strndup((const char *)k->hello->proof.data, k->hello->proof.len);
     if (!cred) {
-        refuse_hello(k, EPST_BUSY, "out of memory");
+        refuse_hello(k, EPST_BUSY, ERR_NOMEM);
         return;
     }
     r = auth_munge_decode(config->munge_socket, cred, &k->uid, &k->gid, &payload, &len, &k->err);
@@ -491,7 +491,7 @@ static void answer_hello(struct check *k)
     }
     (void)conn_reply(c, OP_HELLO, k->frame_id, 0, &reply.base); /* lost: the peer sees no answer */
     if (k->mutual && seal_link(k) < 0)
-        link_close(&c->link, "out of memory");
+        link_close(&c->link, ERR_NOMEM);
 }
 
 /* On the connection's thread: let in or send away.  Frees k. */

@@ -48,12 +48,27 @@ static void test_cut(void **state)
     assert_int_equal(strlen(err.text), ERR_TEXT_MAX - 1);
 }
 
+static void test_no_memory(void **state)
+{
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_string_equal(err_or_nomem(&err), "out of memory");
+    assert_int_equal(err_nomem(&err), -ENOMEM);
+    assert_string_equal(err.text, "out of memory");
+    assert_int_equal(err_nomem_of(&err, "slurm.conf"), -ENOMEM);
+    assert_string_equal(err.text, "slurm.conf: out of memory");
+    assert_int_equal(err_nomem_of(NULL, "slurm.conf"), -ENOMEM);
+    assert_string_equal(err_or_nomem(&err), "slurm.conf: out of memory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_no_memory),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
