@@ -11,29 +11,39 @@
 
 #define LIBRARY "liblua5.4.so.0"
 
-struct lua_api lua;
+struct library {
+    struct err why; /* the library is not there; "": it is */
+    struct lua_api api;
+};
 
 static void *load_library(void)
 {
-    struct err *err = calloc(1, sizeof(*err)); /* why it is not there; "": it is */
-    static const struct loadlib_symbol symbols[] = {
-#define LUA_API_ROW(member, symbol) { #symbol, &lua.member },
+    struct library *l = calloc(1, sizeof(*l));
+    const struct loadlib_symbol symbols[] = {
+#define LUA_API_ROW(member, symbol) { #symbol, l ? &l->api.member : NULL },
         LUA_API_FUNCTIONS(LUA_API_ROW)
 #undef LUA_API_ROW
     };
 
     /* Global: modules in C that a script requires look for its symbols. */
-    if (err)
+    if (l)
         (void)loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
-                      ARRAY_SIZE(symbols), err);
-    return err;
+                      ARRAY_SIZE(symbols), &l->why);
+    return l;
 }
 
 int lua_api_load(struct err *err)
 {
-    const struct err *why = processonce(load_library);
+    const struct library *l = processonce(load_library);
 
-    if (!why)
+    if (!l)
         return err_nomem(err);
-    return why->text[0] ? err_set(err, -ENOENT, "%s", why->text) : 0;
+    return l->why.text[0] ? err_set(err, -ENOENT, "%s", l->why.text) : 0;
+}
+
+const struct lua_api *lua_api(void)
+{
+    const struct library *l = processonce(load_library);
+
+    return &l->api;
 }

@@ -64,11 +64,13 @@ struct lua_api {
 #undef LUA_API_MEMBER
 };
 
-/* Usable after lua_api_load() succeeded, until the process ends. */
-extern struct lua_api lua;
-
 /* -ENOENT: the library is not there, or is another version; err says which package has it. */
 int lua_api_load(struct err *err);
+
+/* The table, after lua_api_load() has succeeded.  C functions that Lua calls get no argument of
+ * ours, so the table is an object of the process (base/processonce.h). */
+const struct lua_api *lua_api(void);
+#define lua (*lua_api())
 
 static inline void lua_drop(lua_State *L, int n)
 {
