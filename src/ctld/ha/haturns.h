@@ -1,7 +1,8 @@
-/* haturns.h - whose turn is it to be the active controller?  Pure
+/* haturns.h - decides whether this controller takes over, waits, or asks for control.  Pure
  *
- * Decided from the record of the newest term, from what its lease looked like from here, and from
- * who we are.  Rules, in their order: docs/design/0017-standby.md. */
+ * The decision follows from the record of the newest term, from how its lease was renewed as seen
+ * from this host, and from the place of this controller in the list of controllers.  The rules and
+ * their order: docs/design/0017-standby.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,27 +11,28 @@
 #include "journal/term.h"
 
 enum turn {
-    TURN_WAIT, /* another is active, or may come back */
-    TURN_OURS, /* claim the next term */
-    TURN_ASK,  /* another is active, and we are before it: ask for control */
+    TURN_WAIT, /* another controller is active, or may come back */
+    TURN_OURS, /* this controller claims the next term */
+    TURN_ASK,  /* a controller behind us in the list is active: ask it for control */
 };
 
 struct turn_view {
-    bool unknown;   /* nobody can say who leads: the records cannot be reached */
-    bool barred;    /* this controller's log may lack what was acknowledged: never its turn */
+    bool unknown;   /* the records cannot be reached, so nobody can say which controller leads */
+    bool barred;    /* our log may lack acknowledged records: we must not lead */
     bool any;       /* there is a record */
-    bool readable;  /* and it can be read; else only its term is known */
+    bool readable;  /* the record can be read; else only the number of its term is known */
     bool lock_free; /* no process of this host holds the journal's lock */
     struct term_record record;
     struct lease_watch watch; /* of the record */
     /* ourselves */
     const char *host;  /* the name of our SlurmctldHost line */
-    uint32_t index;    /* its place, from 0 */
-    uint32_t lease_ms; /* ours, for a record that cannot be read */
-    bool claims;       /* started by somebody, not deposed: the first in the list leads */
+    uint32_t index;    /* the place of that line, from 0 */
+    uint32_t lease_ms; /* our own setting, used for a record that cannot be read */
+    bool claims; /* an administrator started us, and no other deposed us since: then we may ask
+                          a controller behind us in the list for control */
 };
 
-/* How long the lease of that record lasts for us, who wait for those before us: 0 or less, it has
- * run out. */
+/* How long the lease of the record still lasts.  A controller further behind in the list counts a
+ * longer time, so that those before it come first.  0 or less: the lease has run out. */
 int64_t turn_left_us(const struct turn_view *v, int64_t now_us);
 enum turn turn_decide(const struct turn_view *v, int64_t now_us);

@@ -11,18 +11,20 @@ void depends_watch(struct ctld *ctld, const struct job *j);
 void depends_submitted(struct ctld *ctld, uint32_t job_id);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
-/* Have the components behind this leader show its dependency, in the transaction that changes it;
- * NULL: it waits for no job any more.  Theirs is a copy that is never evaluated.  The patches of
- * theirs come last in tx. */
+/* Copy the dependency of this leader of a heterogeneous job into the records of the other
+ * components, in the transaction that changes it.  Only the leader's dependency is evaluated; the
+ * copies are shown.  text NULL: the leader waits for no job any more.  The patches of the other
+ * components come last in tx. */
 void depends_tell_components(struct ctld *ctld, Pst__Transaction *tx, const struct job *leader,
                              const char *text);
-/* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that
- * wait for a job that this ends, and so on: before it returns, unless it is called while it
- * works already or that is more than a turn's work, which goes on in later turns of the core. */
+/* The job `target` started or ended: refresh the jobs that wait for it.  When this ends one of
+ * them, the jobs that wait for that one are refreshed too, and so on.  All is done before the
+ * return, with two exceptions: a call from within a refresh only queues, and work that is more than
+ * one turn of the core may take goes on in later turns. */
 void depends_changed(struct ctld *ctld, const struct job *target);
-/* Does a job wait for the end of this array, which goes on? */
+/* Does a job wait for the end of this array, of which tasks still wait or run? */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
-/* How many jobs after each other are looked through for a circle: max_depend_depth of
+/* How long a chain of dependencies may be that is searched for a circle: max_depend_depth of
  * DependencyParameters. */
 unsigned depends_depth(const struct ctld *ctld);
 /* Evaluate this job at when_us; 0 = at the next tick. */

@@ -8,23 +8,23 @@
 
 /* What the registration of a node means for its power. */
 enum power_reg {
-    POWER_REG_PLAIN,   /* nothing: it was up */
-    POWER_REG_UP,      /* it was off, or on its way up, and is up now */
-    POWER_REG_REFUSED, /* slurmd of before it was powered down, which still runs */
+    POWER_REG_PLAIN,   /* nothing: the node was up */
+    POWER_REG_UP,      /* the node was off, or on its way up, and is up now */
+    POWER_REG_REFUSED, /* the slurmd from before the node was powered down still runs */
 };
 enum power_reg power_reg_judge(const Pst__NodeRecord *old, const Pst__NodeRecord *reg);
-/* POWER_REG_UP: what changes in the record beside its flags, which are given back.  addr: of its
- * connection. */
+/* For POWER_REG_UP: put what changes in the node's record into set.  Gives the new flags of the
+ * record.  addr: the address of the node's connection. */
 uint32_t power_reg_fill(const struct ctld *ctld, Pst__Transaction *tx, const Pst__NodeRecord *old,
                         const Pst__NodeRecord *reg, const char *addr, Pst__NodeRecord *set);
 
-/* What an operator asks for.  Sets state, flags and what else changes in set; 0 or an
- * ESLURM code. */
-bool power_is_action(Pst__NodeAction a);
+bool power_is_action(Pst__NodeAction a); /* is the action about power? */
+/* What the action of an operator makes of state and flags of node n.  0 or an ESLURM code. */
 int power_act(const struct ctld *ctld, Pst__NodeAction a, const struct node *n,
               Pst__NodeState *state, uint32_t *flags);
 /* Would powering up these nodes give power to more than max_powered_nodes allows? */
 bool power_exceeds(const struct ctld *ctld, const struct hostlist *names);
-/* The rest of its patch: who drained it, and the PowerAction that is named (NULL: none). */
+/* The rest of the patch after power_act(): the PowerAction that was named (NULL: the usual program
+ * runs), and whether the node is drained for the action (power_asap). */
 void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const char *action,
                     const struct node *n, Pst__NodeRecord *set);

@@ -1,16 +1,16 @@
 /* powersave.h - nodes that are powered down when idle, and up for jobs
  *
- * Core thread.  SuspendProgram and ResumeProgram are effects of the log: a node's record says that
- * it is on its way up or down (POWERING_UP, POWERING_DOWN) and until when, and power_done that the
- * program has ended well.  A controller that is killed meanwhile runs the program again when it is
- * back: programs must bear that.  The time that a node has is kept by the record too, so every node
- * ends up, down, or DOWN. */
+ * Core thread.  SuspendProgram and ResumeProgram are effects of the log.  The record of a node says
+ * that the node is on its way up or down (POWERING_UP, POWERING_DOWN) and how long that may take;
+ * `power_done` says that the program has ended well.  A controller that is killed between the two
+ * runs the program again after its restart, so programs must bear a second call.  Since the time
+ * limit is in the record, every node ends up powered up, powered down, or DOWN. */
 #pragma once
 
 #include "ctld/ctld.h"
 
-/* Both programs are set: nodes can be powered up and down. */
+/* Are both programs set, so that nodes can be powered up and down? */
 bool power_is_on(const struct ctld *ctld);
-/* The slurmd that ran before the node was powered down has tried to register: SuspendProgram did
- * not do what it should, whatever it said.  It is called for the node once more. */
+/* The slurmd that ran before the node was powered down has tried to register.  So SuspendProgram
+ * did not power the node down, whatever its exit code was: it is called for the node once more. */
 void power_still_on(struct ctld *ctld, const struct node *n);

@@ -1,4 +1,4 @@
-/* mcs.h - security labels of jobs (MCSPlugin): which label a job gets, and which users see it
+/* mcs.h - security labels of jobs (MCSPlugin): the label of a job, and the users who see the job
  *
  * Selection keeps jobs of different labels apart (sched_job.label); a node's label is that of its
  * jobs. */
@@ -6,9 +6,9 @@
 
 #include "ctld/ctld.h"
 
-/* r->mcs_label is what was asked for, or NULL: set it and r->mcs_select to what the configuration
- * makes of that.  groups: comma list of its user's.  0 or ESLURM_INVALID_MCS_LABEL, with a sentence
- * in *ret_hint. */
+/* r->mcs_label is the label that the user asked for, or NULL.  Replace it by the label that the
+ * configuration gives the job, and set r->mcs_select.  groups: the groups of the user, with commas
+ * between.  0 or ESLURM_INVALID_MCS_LABEL, with a sentence in *ret_hint. */
 int mcs_apply(const struct conf *conf, Pst__JobRecord *r, const char *groups,
               const char **ret_hint);
 

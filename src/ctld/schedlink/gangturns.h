@@ -1,8 +1,8 @@
 /* gangturns.h - jobs that share CPUs run in turns (PreemptMode with GANG)
  *
- * Core thread.  Whose turn it is, is worked out by src/sched/rules/gang.c from the records alone; a
- * change of turns is one transaction.  A job that waits for its turn is SUSPENDED and has `gang`
- * set: it keeps all it holds, its CPUs too. */
+ * Core thread.  src/sched/rules/gang.c decides from the records alone which jobs have their turn; a
+ * change of turns is one transaction.  A job that waits for its turn is SUSPENDED, its record has
+ * `gang` set, and it keeps all that it holds, also its CPUs. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -13,13 +13,14 @@ bool gang_on(const struct conf *conf);
 void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind);
 /* Of the jobs that just started, those whose CPUs are in use wait; those with free CPUs run. */
 void gang_settle(struct ctld *ctld);
-/* gang_settle() when jobs started beside others since the last time. */
+/* gang_settle(), but only when a job has started on CPUs of another since the last call. */
 void gang_settle_fresh(struct ctld *ctld);
-/* gang_settle() when something changed, and the next slice when its time has come. */
+/* gang_settle() when something has changed; begin the next slice when the present one is over. */
 void gang_tick(struct ctld *ctld, int64_t now_us);
 /* Look at all running jobs: at the start and after a reconfiguration. */
 void gang_recheck(struct ctld *ctld);
-/* A job that an operator or preemption suspended may go on: it runs when its turn comes. */
+/* A job that an operator or preemption had suspended may go on: from now on it waits for its
+ * turn. */
 uint64_t gang_enter(struct ctld *ctld, struct job *j);
 /* An operator suspends a job that waits for its turn: from now on the job waits for the operator to
  * resume it, and frees its CPUs. */

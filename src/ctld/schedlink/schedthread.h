@@ -1,4 +1,5 @@
-/* schedthread.h - the scheduler's thread: feeds the library, posts its proposals to the core */
+/* schedthread.h - the scheduler's thread: tells the scheduler of changes, lets it plan, and posts
+ * its proposals to the core */
 #pragma once
 
 #include "base/histogram.h"
@@ -9,33 +10,33 @@ struct schedthread;
 
 #define PASS_NOTES_MAX 8192u
 
-/* What a replay needs to run a pass again; goes into the journal with a start. */
+/* What a replay needs to run a pass again.  It is written to the journal with a start. */
 struct pass_note {
     uint64_t number, seen_lsn;
     int64_t now_us;
     uint32_t pieces;   /* of PASS_PIECE jobs of a backfill; 0 = a quick pass */
-    struct pass_told { /* since the pass before; us 0 = it was not */
+    struct pass_told { /* was told since the last pass; us 0: was not told */
         int64_t us;
         uint64_t lsn;
     } usage, shares;
     uint64_t refused; /* proposals, since the start */
 };
 
-/* Forget the first so many of n notes; gives how many are left. */
+/* Forget the first `first` of n notes; gives how many are left. */
 size_t pass_notes_forget(struct pass_note *notes, size_t n, size_t first);
 
-/* A pass's outcome, given to the service with on_decisions, which frees it with
- * decisions_msg_free(). */
+/* The result of a pass, or the answer to a question.  The service that has the hook on_decisions
+ * gets it, and frees it with decisions_msg_free(). */
 struct decisions_msg {
     struct ctld *ctld;
     struct sched_decisions d;
     struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
     size_t nnotes;
     uint64_t elapsed_us;
-    uint64_t seen_batch; /* of feeds, the last that the pass knew */
+    uint64_t seen_batch; /* the last batch of changes that the pass knew */
     bool when;           /* answer to FEED_WHEN: one decision */
-    bool explain;        /* answer to FEED_EXPLAIN: explained */
-    bool planned;        /* of FEED_WHEN: explained says what keeps it */
+    bool explain;        /* answer to FEED_EXPLAIN: see `explained` */
+    bool planned;        /* answer to FEED_WHEN: `explained` says what keeps the job waiting */
     struct sched_explanation explained;
     int when_result;
     uint64_t ticket;
@@ -63,12 +64,14 @@ struct sched_stats {
  * thread. */
 const struct histogram *schedthread_histogram(const struct schedthread *t, bool plan);
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
-void feed_free(struct feed *f); /* and its question */
-/* Hand over a list of changes (taken); any thread until schedthread_free().  Behind
- * schedthread_stop() they are dropped: threads that serve connections end later than this one. */
+void feed_free(struct feed *f); /* also frees the question in f */
+/* Hand over a list of changes, which is taken.  Any thread, until schedthread_free().  After
+ * schedthread_stop() the list is dropped, because threads that serve connections end later than the
+ * scheduler's thread. */
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);
-/* Wait until no more than so many lists that were handed over are not applied yet.  For a caller
- * that hands over much at once, while passes are held: a pass would be waited for, too. */
+/* Wait until at most `lists` of the lists handed over are still to be applied.  For a caller that
+ * hands over much at once, while passes are held; without that the call would wait for a pass,
+ * too. */
 void schedthread_catch_up(struct schedthread *t, unsigned lists);
 void schedthread_stop(struct schedthread *t);
 struct schedthread *schedthread_free(struct schedthread *t);

@@ -1,9 +1,10 @@
-/* jobsubmit.h - what the site says to a request before the controller looks at it: JobSubmitPlugins
+/* jobsubmit.h - filters of the site that see a request before the controller checks it:
+ * JobSubmitPlugins
  *
- * Filters run in the order of the list, each on what the one before left.  They see and change the
- * job as it was asked for; checks and limits come afterwards, so that a filter can do nothing that
- * the user could not have asked for himself.  Core thread: a script has JOBSUBMIT_LIMIT_US for one
- * job. */
+ * Filters run in the order of the list; each sees the changes of those before.  A filter can read
+ * and change all that the user asked for.  Checks and limits come afterwards, so a filter cannot
+ * get more for a job than the user could have asked for.  Core thread: a script has
+ * JOBSUBMIT_LIMIT_US for one job. */
 #pragma once
 
 #include "base/timefmt.h"
@@ -20,11 +21,11 @@ struct jobsubmit_request {
     const Pst__JobRecord *job; /* the job that is changed, or NULL */
     bool *hold;                /* submissions */
     struct strbuf *messages;   /* for the user, lines */
-    const char *partition;     /* that a job without one goes to; NULL = none */
+    const char *partition;     /* the default partition; NULL: there is none */
 };
 
-/* Is every word of JobSubmitPlugins one that is known here, and does the script load?  A negative
- * errno with the sentence when not. */
+/* Check that every word of JobSubmitPlugins is known, and that the script loads.  0 or a negative
+ * errno with a sentence. */
 int jobsubmit_check(struct ctld *ctld, const struct conf *conf, struct err *err);
 bool jobsubmit_any(const struct conf *conf);
 
@@ -34,12 +35,13 @@ int jobsubmit_run(struct jobsubmit_request *r);
 /* The filter `lua`: slurm_job_submit() and slurm_job_modify() of job_submit.lua beside
  * slurm.conf. */
 int jobsubmit_lua(struct jobsubmit_request *r);
-/* Load the script of a configuration that may come; jobsubmit_lua_load() takes it into use. */
+/* Load the script of a configuration that is not in force yet; jobsubmit_lua_load() brings it into
+ * use. */
 int jobsubmit_lua_check(struct ctld *ctld, const struct conf *conf, struct err *err);
-/* Forget a script that was checked: its configuration was refused. */
+/* The configuration was refused: forget its script. */
 void jobsubmit_lua_drop(struct ctld *ctld);
-/* The script that was checked is in use from now on.  It goes on when a later change of its file
- * does not load. */
+/* Use the script that was checked from now on.  When its file changes later and the new file does
+ * not load, this script stays in use. */
 void jobsubmit_lua_load(struct ctld *ctld);
 /* Forget the script (the configuration changed, the controller ends). */
 void jobsubmit_lua_forget(struct ctld *ctld);

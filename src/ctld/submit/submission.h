@@ -1,7 +1,8 @@
 /* submission.h - a job on its way into the cluster; what op_submit.c and its checks share
  *
- * op_submit.c takes the request, submission.c checks what it asks for and fills in what it leaves
- * open, submitparts.c looks at its partitions, submitrecord.c writes the record.  Core thread. */
+ * op_submit.c takes the request.  submission.c checks what the request asks for, and fills in
+ * defaults.  submitparts.c checks its partitions.  submitrecord.c writes the record of the job.
+ * Core thread. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -17,20 +18,21 @@ struct submitkey {
 struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
-    Pst__SubmitRequest *req;   /* of a crontab: one of its entries, cmd->msg is the crontab's */
-    struct contents *contents; /* the command's */
+    Pst__SubmitRequest *req;   /* for a crontab: one entry of it; cmd->msg is the whole crontab */
+    struct contents *contents; /* scripts and environments of the command */
     struct submitkey key;
     bool hold;
     Pst__JobRecord *rec; /* owned until handed over */
     struct partition *first;
-    bool replaces; /* another record of the same number goes: with it what it names */
-    bool later;    /* it asks for more than a partition has now */
-    bool numbered; /* refused when it had its number, which is used up */
+    bool replaces; /* the job replaces a record with the same number, and its script with it */
+    bool later;    /* the job asks for more than a partition has now, and may wait */
+    bool numbered; /* the job had its number already when it was refused: the number is used up */
     uint32_t array_count;
-    uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
+    uint32_t het_offset,
+        het_count; /* which component of how many; het_count 0: not heterogeneous */
     int code;
     const char *hint;        /* sentence that comes before the code's text */
-    struct strbuf messages;  /* of the site's filters, for the user */
+    struct strbuf messages;  /* what the site's filters say to the user */
     char text[ERR_TEXT_MAX]; /* replaces the code's text when set */
 };
 
@@ -40,18 +42,17 @@ static inline bool submission_fail(struct submission *s, int code)
     s->code = code;
     return false;
 }
-/* Look at everything that is asked for, and fill in defaults.  False: refused, see code, hint and
- * text. */
+/* Check the whole request and fill in defaults.  False: refused; see code, hint and text. */
 bool submission_check(struct submission *s);
-/* Drop what is not this sender's to say.  Fields that the schema does not know go too: a later
- * release would take them for its controller's word. */
+/* Remove the fields that this sender may not set.  Fields that our schema does not know are removed
+ * too: a later release would believe that its own controller had set them. */
 void submission_keep_fields(Pst__JobRecord *r, bool admin);
 void submission_done(struct submission *s);
-/* submitparts.c: every partition named exists, and the job could run in at least one; those that do
- * not let the user in are taken off the list. */
+/* submitparts.c: check that every partition of the list exists, remove those that do not let the
+ * user in, and check that the job could run in one of the others. */
 bool submission_check_partitions(struct submission *s);
-/* submitrecord.c: record, script and environment of one component, or of a job that is none; first
- * is the id of the job, or of the first component. */
+/* submitrecord.c: put the record, the script and the environment of a job, or of one component of a
+ * heterogeneous job, into tx.  first: the id of the job, or of the first component. */
 void submission_put(struct submission *s, Pst__Transaction *tx, uint32_t first);
 
 /* submitrecord.c: which scripts and environments were logged for accounting, and when. */

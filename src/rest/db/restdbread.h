@@ -1,9 +1,10 @@
-/* restdbread.h - records of bodies as settings of a request: associations and QOS; pure
+/* restdbread.h - associations and QOS of a request's body, as changes for the accounting store;
+ * pure
  *
- * What a body holds is compared with the record that the store has, as GET shows it: only what
- * differs is set, so that a record which is sent back unchanged changes nothing.  Members that are
- * absent, null or unset stay as they are; an infinite number takes a limit away, and so does a list
- * of TRES without it. */
+ * Each member of the body is compared with the record of the store, as GET shows that record.  Only
+ * members that differ become changes, so a client that sends back what it got changes nothing.
+ * Members that are absent, null or unset change nothing.  An infinite number removes a limit; a
+ * list of TRES removes the limits of those TRES that it does not name. */
 #pragma once
 
 #include <jansson.h>
@@ -14,18 +15,20 @@
 
 enum { RESTDB_TRES_MAX = 1000 }; /* of one list */
 
-/* Each fills *set, whose records are freed with it.  have: what there is, NULL for one that is
- * new.  Returns 1 something is set, 0 nothing differs; -EINVAL with a sentence, -ENOMEM. */
+/* Each function fills *set; the records of *set are freed with it.  have: the record of the store;
+ * NULL: there is none yet.  Returns 1: there are changes; 0: nothing differs; -EINVAL with a
+ * sentence; -ENOMEM. */
 int restdbread_assoc(const json_t *body, const Pst__AssocRecord *have,
                      const struct store_names *names, Pst__AcctSet *set, struct err *err);
 int restdbread_qos(const json_t *body, const Pst__QosRecord *have, const struct store_names *names,
                    Pst__AcctSet *set, struct err *err);
-/* "association" of accounts_association and users_association, which has names of its own. */
+/* The member "association" of accounts_association and users_association, in which some members
+ * have other names. */
 int restdbread_assoc_set(const json_t *body, const struct store_names *names, Pst__AcctSet *set,
                          struct err *err);
 
-/* Does a QOS of the body name another in its list of preemption that the store lacks? */
+/* Does the list of preemption of a QOS of the body name a QOS that the store does not have? */
 bool restdbread_qos_waits(const json_t *body, const struct store_names *names);
 
-/* "cpu=4,gres/gpu=2" of a list of TRES; caller frees.  *ret NULL: the list is empty. */
+/* A list of TRES as a text, "cpu=4,gres/gpu=2"; the caller frees.  *ret NULL: the list is empty. */
 int restdbread_tres_text(const json_t *list, char **ret, struct err *err);

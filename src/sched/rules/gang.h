@@ -1,9 +1,8 @@
-/* gang.h - whose turn it is: jobs that hold the same CPUs run one after the other, a slice of time
- * each
+/* gang.h - turns: jobs that hold the same CPUs run one after the other, a slice of time each
  *
- * A pure function of which jobs run and which wait, and since when.  No state is kept between two
- * slices, so that another controller, or the simulator, goes on where the last one stood.  Nothing
- * here knows the scheduler's object. */
+ * A pure function of which jobs run, which jobs wait, and since when.  No state is kept between two
+ * slices, so that another controller, or the simulator, can go on from the same jobs.  Nothing here
+ * knows the scheduler's object. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,15 +17,14 @@ struct gang_claim { /* CPUs of one node */
 
 struct gang_job {
     uint32_t id;
-    uint32_t
-        rank; /* jobs of a higher one do not take turns with those of a lower one: they go first */
-    bool running;                    /* now; else it waits for its turn */
-    bool fixed;                      /* runs until it has ended, whatever the time */
-    int64_t since_us;                /* since when it runs or waits */
-    int64_t ran_us;                  /* how long it has run in all */
-    const struct gang_claim *claims; /* a node at most once */
+    uint32_t rank;    /* jobs take turns within a rank; a higher rank runs before a lower one */
+    bool running;     /* the job runs now; else it waits for its turn */
+    bool fixed;       /* the job takes no turns: it runs until it ends */
+    int64_t since_us; /* since when the job runs, or waits */
+    int64_t ran_us;   /* how long the job has run in all */
+    const struct gang_claim *claims; /* at most one for each node */
     size_t nclaims;
-    bool runs; /* out: whether it is to run from now on */
+    bool runs; /* result: the job is to run from now on */
 };
 
 /* Decide which jobs run.  No two running jobs share a CPU, except fixed jobs among themselves; no

@@ -1,7 +1,7 @@
-/* resv_choice.h - which nodes and cores a reservation gets
+/* resv_choice.h - the choice of nodes and cores for a reservation
  *
- * A pure function of what the caller says about every node at that time.  Nothing here knows the
- * scheduler's object. */
+ * A pure function of what the caller says about every node during the period of the reservation.
+ * Nothing here knows the scheduler's object. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,12 +11,12 @@
 #include "base/bitmap.h"
 
 struct resv_want {
-    uint32_t nodes;      /* so many; 0 = as few as hold the rest */
-    uint32_t cores;      /* so many in all, else whole nodes; 0 = whole nodes */
+    uint32_t nodes;      /* how many nodes; 0: as few as satisfy the other wishes */
+    uint32_t cores;      /* how many cores in all; 0: whole nodes */
     bool overlap, maint; /* flags of the new reservation */
     bool ignore_jobs;
-    bool named;   /* all of `from` is asked for */
-    bool replace; /* nodes that serve as replacement: never those of a MAINT reservation */
+    bool named;   /* the user named the nodes: all nodes of `from` are wanted */
+    bool replace; /* the nodes replace others: never take nodes of a MAINT reservation */
 };
 
 #define RESV_PARTS_MAX 32u
@@ -25,27 +25,27 @@ struct resv_part {
     uint32_t count;
 };
 
-/* Sets of nodes, by id, all of one size; all must be there. */
+/* Sets of nodes, by node id.  All sets have the same size, and none is NULL. */
 struct resv_ground {
-    const struct bitmap *from;   /* may be chosen at all: partition, features, or the list named */
+    const struct bitmap *from;   /* may be chosen at all, by partition, features or list of names */
     const struct bitmap *up;     /* not down, not draining */
-    const struct bitmap *online; /* not down: draining ones too */
-    const struct bitmap *busy;   /* some job runs there into the period */
-    const struct bitmap *hard;   /* reserved at that time by one that permits no overlap */
-    const struct bitmap *soft;   /* reserved at that time by one that permits overlap */
-    /* One node, for requests of cores: how many it has and which are taken (by jobs unless they are
-     * ignored, or by reservations of cores); words is valid until the next call. */
+    const struct bitmap *online; /* not down; may be draining */
+    const struct bitmap *busy;   /* a job runs there that ends after the period begins */
+    const struct bitmap *hard;   /* has a reservation in the period that permits no overlap */
+    const struct bitmap *soft;   /* has a reservation in the period that permits overlap */
+    /* For requests of cores: gives how many cores the node has.  *ret_taken: a bitmap of the cores
+     * that are taken, by reservations of cores and, unless jobs are ignored, by jobs; valid until
+     * the next call. */
     uint32_t (*cores)(void *ctx, uint32_t node_id, const uint64_t **ret_taken,
                       uint32_t *ret_nwords);
-    /* How many of a node's cores are of one socket; NULL = all. */
+    /* How many cores a socket of the node has; NULL: the node has one socket. */
     uint32_t (*per_socket)(void *ctx, uint32_t node_id);
-    /* What a node counts towards `goal`, e.g. its devices of one kind; NULL = nothing of that
-     * kind. */
+    /* What the node adds to `goal`, for example its GPUs; NULL: there is no such goal. */
     uint64_t (*counts)(void *ctx, uint32_t node_id);
     uint64_t goal;
     void *ctx;
-    /* So many at least of each set, distinct ones (Features=a*2&b); want.nodes is their sum or
-     * more. */
+    /* Take at least parts[i].count nodes of parts[i].nodes, and count no node twice
+     * (Features=a*2&b).  want.nodes is the sum of the counts, or more. */
     const struct resv_part *parts;
     size_t nparts; /* RESV_PARTS_MAX at most */
 };
@@ -67,7 +67,7 @@ enum resv_refusal {
     RESV_OVERLAPS /* a named one is reserved */
 };
 
-/* Choose.  keep (may be NULL): nodes it has already, which are taken first where they may be had.
- * Errors: -ENOMEM. */
+/* Choose.  keep (may be NULL): nodes that the reservation has already; those of them that may still
+ * be chosen are taken first.  Errors: -ENOMEM. */
 int resv_choose(const struct resv_want *want, const struct resv_ground *g,
                 const struct bitmap *keep, struct resv_choice *ret, enum resv_refusal *ret_why);

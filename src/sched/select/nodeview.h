@@ -17,18 +17,19 @@
 
 struct prof_view;
 
-struct geometry { /* how a job sees a node: units of gran CPUs that are taken together */
+struct geometry { /* a node as units of gran CPUs; a job gets whole units */
     uint32_t units, per_socket, gran, usable, grain;
-    uint32_t avail; /* units that are not kept from jobs */
+    uint32_t avail; /* units that jobs may have: the others are for the system */
 };
 
-/* CR_CPU: a job holds cores and is said to have the CPUs of them that it needs. */
+/* With CR_CPU a job holds whole cores, but is shown with only the CPUs that it needs. */
 static inline bool pick_by_cpus(const struct pick *p)
 {
     return p->s->params.select == SCHED_SELECT_CPU && !p->whole;
 }
 
-/* Cores the job leaves to the system beside those the node keeps anyway. */
+/* Cores that the job leaves to the system (--core-spec) in addition to those that the node
+ * keeps. */
 static inline uint32_t job_spec_cores(const struct pick *p, const struct node *n)
 {
     uint32_t kept = n->spec_units;
@@ -86,14 +87,14 @@ static inline uint32_t geometry_units(const struct pick *p, const struct geometr
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
-/* CPUs of each node that the job gets though its tasks do not need them: a job that says how many
- * tasks it has only wants them to be there. */
+/* CPUs that the job gets on each node (--mincpus), even if its tasks need fewer.  For a job with a
+ * number of tasks, --mincpus only says which nodes are large enough: 0. */
 static inline uint32_t pick_min_cpus(const struct pick *p)
 {
     return p->pad || !p->k->num_tasks ? p->k->pn_min_cpus : 0;
 }
 
-/* The reservation's part on node id if the job would run into it, else NULL. */
+/* What the reservation r has on the node, if the job would still run when r begins; else NULL. */
 static inline const struct sched_alloc_node *pick_conflict(const struct pick *p,
                                                            const struct resv *r, uint32_t id,
                                                            const struct resv_node **ret_spare)
@@ -113,7 +114,7 @@ static inline const struct prof_view *view_of(const struct pick *p, uint32_t id)
     return prof_view(p->s, id, p->from, p->until, p->end_us);
 }
 
-/* Are there CPUs on the node that the job may not have because it asks for no GPU? */
+/* Does the node keep CPUs for jobs with GPUs, and does this job ask for none? */
 static inline bool for_gpus(const struct pick *p, const struct node *n)
 {
     return n->gpu_cpus && !p->gpus && !p->whole;
@@ -124,7 +125,7 @@ static inline uint32_t socket_cpus(const struct node *n)
     return n->cores_per_socket * n->threads;
 }
 
-/* Does the partition keep its jobs from some CPUs of each socket? */
+/* Does the partition let a job have only some of the CPUs of each socket? */
 static inline bool socket_limit(const struct pick *p, const struct node *n)
 {
     return p->part->max_cpus_per_socket && p->part->max_cpus_per_socket < socket_cpus(n);
@@ -139,9 +140,10 @@ static inline bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran
 }
 
 void pick_init(struct pick *p);
-/* After pick_init(): with boot the nodes are taken as a whole, else as the job asks. */
+/* After pick_init().  boot: take the nodes as a whole; else take what the job asks for. */
 void pick_take_whole(struct pick *p, bool boot);
-/* Fewer free CPUs in all will not do; after pick_init(). */
+/* The least number of free CPUs, on all nodes together, with which the job can start.  After
+ * pick_init(). */
 uint64_t pick_least_cpus(const struct pick *p);
 void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words);
 uint64_t pick_free_mem(const struct pick *p, uint32_t id);

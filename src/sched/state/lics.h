@@ -1,4 +1,4 @@
-/* lics.h - licences: counts that belong to no node, and those that belong to sets of nodes */
+/* lics.h - licences: counts for the whole cluster, and counts for sets of nodes (layers) */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@ struct sched_lic_req;
 
 struct license {
     uint64_t total, used;
-    uint32_t hres;     /* 1 + place of the resource with this name, 0 = none */
-    uint32_t layer_of; /* 1 + place of the resource that it is a layer of, 0 = none */
+    uint32_t hres;     /* 1 + place of the resource that has this name; 0: no resource has it */
+    uint32_t layer_of; /* 1 + place of the resource that has this layer; 0: it is no layer */
 };
 
 struct job_lic {
@@ -19,14 +19,14 @@ struct job_lic {
     uint64_t count;
 };
 
-struct job_lics { /* all of v, or any one of it */
+struct job_lics { /* all entries of v or, with `any`, one of them */
     struct job_lic *v;
     uint32_t n;
     bool any;
-    bool layered; /* some of them are resources with layers */
+    bool layered; /* some entries are resources with layers */
 };
 
-/* Of one that more is held of than there is: 0. */
+/* How many are not held; 0 also where more are held than there are. */
 static inline uint64_t license_unused(const struct license *l)
 {
     return l->total > l->used ? l->total - l->used : 0;
@@ -45,44 +45,45 @@ int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_
 
 /* ---- resources with layers -------------------------------------------------------------------
  *
- * A layer is a licence of its own, named "port(n[01-12])": what jobs and reservations hold of
- * layers is counted, released and planned like any other licence.  The resource has a name among
- * the licences too, of which jobs hold what they asked for, so that limits count that. */
+ * A resource has layers, and each layer belongs to a set of nodes.  A layer is a licence, named
+ * "port(n[01-12])", so that jobs and reservations hold, release and plan layers like other
+ * licences.  The resource itself is a licence too: a job also holds the count that it asked for
+ * under the resource's own name, because limits count by that name. */
 
 #define HRES_NONE UINT32_MAX
 #define HRES_ENDLESS (UINT64_MAX / 4) /* total of a layer that never runs out */
 
 struct hres_layer {
     uint32_t lic;    /* id in lic_tab */
-    uint32_t parent; /* mode 3: place in layers, behind its own; HRES_NONE */
-    uint32_t from;   /* word of a bitmap of nodes where words[0] stands */
+    uint32_t parent; /* mode 3: place of the next larger layer, behind this one; HRES_NONE */
+    uint32_t from;   /* words[0] is this word of a bitmap of all nodes */
     uint32_t nwords;
     uint64_t *words; /* its nodes */
 };
 
 #define HRES_MASKS 16u
 
-/* The nodes on which the layers allow so much, of what nobody holds. */
+/* A bitmap of the nodes on which every layer has `each` or more that nobody holds. */
 struct hres_mask {
-    uint64_t each; /* 0 = none is kept here */
-    bool stale;    /* a layer has come to have enough, or too little */
+    uint64_t each; /* 0: this entry is empty */
+    bool stale;    /* since then a layer passed the limit `each`, up or down */
     uint32_t nwords, used;
     uint64_t *words;
 };
 
 struct hres {
-    uint32_t lic; /* id of its own name */
+    uint32_t lic; /* id of the licence with the resource's own name */
     unsigned mode;
     /* Mode 3 with a single layer: a job is charged once, not once a node. */
     bool pooled;
     char *topology; /* NULL = none */
     struct hres_layer *layers;
     uint32_t n;
-    uint32_t *deepest; /* mode 3, by node: the smallest layer it lies in, HRES_NONE; ndeepest */
+    uint32_t *deepest; /* mode 3, by node: the smallest layer with the node, or HRES_NONE */
     uint32_t ndeepest;
-    /* By node: layers[of[first[node]]] .. are those it lies in; nodes below nfirst. */
+    /* For a node below nfirst: of[first[node]] and the next entries are its places in layers. */
     uint32_t *first, *of, nfirst;
-    struct hres_mask masks[HRES_MASKS]; /* of the counts asked for lately */
+    struct hres_mask masks[HRES_MASKS]; /* for the counts that were asked for last */
     uint32_t mask_clock;
     struct hres_value {
         char *name;
@@ -95,21 +96,22 @@ void hres_done(struct sched *s); /* frees all */
 
 /* The resource of this licence id; NULL: it is a licence without layers. */
 const struct hres *hres_of(const struct sched *s, uint32_t lic);
-/* How much a request asks for: its count, or what its variable stands for.  A variable that there
- * is none of stands for more than there ever is. */
+/* The count that a request asks for, or the value of the variable that it names.  An unknown
+ * variable counts as more than any resource has. */
 uint64_t hres_count(const struct sched *s, uint32_t lic, const struct sched_lic_req *req);
-/* So many of them are charged for each node. */
+/* How many entries of l are charged once for each node. */
 uint32_t hres_trees(const struct sched *s, const struct job_lics *l);
-/* What a reservation keeps that names no layer: the first one.  Other licences are as they are. */
+/* The layer that a reservation keeps which names a resource and no layer.  Other licences: lic. */
 uint32_t hres_default(const struct sched *s, uint32_t lic);
-/* Of a layer so much was in use until now: keep masks right. */
+/* The count in use of layer `lic` has changed, from used_before: mark the masks that this
+ * changes. */
 void hres_moved(struct sched *s, uint32_t lic, uint64_t used_before);
-/* Nodes, nwords words, on which the layers allow so much; kept until the next change.  NULL: out of
- * memory. */
+/* A bitmap, nwords words, of the nodes on which every layer has `each` or more free; good until the
+ * next change.  NULL: out of memory. */
 const uint64_t *hres_nodes_with(struct sched *s, struct hres *h, uint64_t each, uint32_t nwords);
-/* As told in a decision; names are the scheduler's. */
+/* The licence as a decision tells it; the name is borrowed from the scheduler. */
 struct sched_lic_req hres_request(const struct sched *s, const struct job_lic *l);
-/* Does the node lie in the layer? */
+/* Does the layer have the node? */
 static inline bool hres_contains(const struct hres_layer *l, uint32_t node)
 {
     uint32_t w = node >> 6;

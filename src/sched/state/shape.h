@@ -1,4 +1,5 @@
-/* shape.h - shapes: all that selection looks at in a job, each kept once */
+/* shape.h - shapes: a shape is all that selection looks at in a job; jobs with equal wishes share
+ * one shape */
 #pragma once
 
 #include <stdint.h>
@@ -27,9 +28,9 @@ struct shape {
         uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
         uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
-        uint32_t resv;                /* the reservation it is to be in, 0 = none */
+        uint32_t resv;                /* the reservation that the job is to run in; 0: none */
         uint32_t segment_size, switches;
-        uint16_t nlics, lics_any; /* resources with layers among its licences: shape_lic() */
+        uint16_t nlics, lics_any; /* licences that are resources with layers: shape_lic() */
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
     /* required, then excluded ids, then node counts, each sorted; then licences, see shape_lic() */
@@ -39,7 +40,7 @@ struct shape {
     uint32_t hash, refs;
     struct shape *hash_next;
     struct constraint *features, *prefer;
-    struct extra_request *extra; /* with SHAPE_EXTRA: of the last string of text */
+    struct extra_request *extra; /* with SHAPE_EXTRA: the last string of `text`, parsed */
     uint32_t npj;                /* requests with per_job; they come first in key.gres */
 };
 
@@ -54,36 +55,37 @@ enum {
     SHAPE_PACK = 128,
     SHAPE_UID = 256,
     SHAPE_OWNED = 512, /* exclusive_user */
-    SHAPE_BIND = 1024, /* to CPUs near its devices */
+    SHAPE_BIND = 1024, /* the job's CPUs must be near its devices */
     SHAPE_NO_BIND = 2048,
     SHAPE_TASK_SHARE = 4096,      /* one_task_per_share */
     SHAPE_SPEC_THREADS = 1 << 19, /* spec_threads */
-    SHAPE_DRAWN = 1 << 21,        /* into a magnetic reservation: it must end there in time */
+    SHAPE_DRAWN = 1 << 21,        /* the job is in a magnetic reservation, and must end before it */
     SHAPE_SPREAD_SEGMENTS = 1 << 17,
     SHAPE_CONSOLIDATE = 1 << 23,
     SHAPE_EXCLUSIVE_TOPO = 1 << 18,
-    SHAPE_EXTERNAL = 1 << 24,      /* external: nodes without a slurmd will do */
-    SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
-    SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
+    SHAPE_EXTERNAL = 1 << 24,      /* an external job: nodes need no slurmd */
+    SHAPE_ANY_PART_SIZE = 1 << 20, /* MinNodes and MaxNodes of the partition do not count */
+    SHAPE_EXPEDITE = 1 << 22,      /* the job may have spare nodes */
     SHAPE_BOOT = 1 << 25,          /* may_boot */
-    SHAPE_EXTRA = 1 << 26,         /* asks about the extra of nodes */
+    SHAPE_EXTRA = 1 << 26,         /* --extra has a condition on the Extra of nodes */
 };
 
 void shape_free(struct shape *sh);
 struct sched_job_resv;
-/* resv: tried in it, NULL = in none. */
+/* resv: the reservation in which the job is tried; NULL: none. */
 struct job_lics;
 /* want: the licences of the job. */
 int shape_get(struct sched *s, const struct sched_job *job, const struct job_lics *want,
               const struct sched_job_resv *resv, struct shape **ret);
-/* The same but for the number of switches, which is free. */
+/* The shape that is equal to `like` but lets the job have any number of switches. */
 int shape_any_switches(struct sched *s, const struct shape *like, struct shape **ret);
 void shape_unref(struct sched *s, struct shape *sh);
-/* Of the nodes listed those that the job must have: all, or none where it takes fewer than that and
- * chooses among them. */
+/* How many of the listed nodes (--nodelist) the job must have: all; or 0 for a job that takes fewer
+ * nodes than the list has, and chooses among them. */
 uint32_t shape_must(const struct shape *shape);
-/* The i-th licence of a request with layers; of one with alternatives also those without. */
+/* The i-th licence of a request that has resources with layers.  A request with alternatives lists
+ * its other licences too. */
 struct job_lic;
 struct job_lic shape_lic(const struct shape *shape, uint32_t i);
-double shape_nodes(const struct shape *shape); /* asked for, at least */
+double shape_nodes(const struct shape *shape); /* the least number of nodes asked for */
 double shape_cpus(const struct shape *shape);

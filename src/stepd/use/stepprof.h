@@ -1,4 +1,4 @@
-/* stepprof.h - samples of what a running step uses, for slurmd, which sends them on; stepd only
+/* stepprof.h - samples of what a running step uses; slurmd gets them and sends them on; stepd only
  *
  * A sample is a line of InfluxDB's line protocol:
  *     CPUTime,job=7,step=0,task=1,host=n1 value=0.98 1700000000123
@@ -30,26 +30,28 @@ struct stepprof_who {
     const char *host;
 };
 
-struct stepprof_use { /* of a task: what only grows, and what is so now */
-    uint64_t cpu_us, read_bytes, write_bytes, pages;
-    uint64_t mem, vmem; /* bytes */
-    uint64_t freq_khz;
+struct stepprof_use {                                /* of a task */
+    uint64_t cpu_us, read_bytes, write_bytes, pages; /* since the start of the task */
+    uint64_t mem, vmem;                              /* bytes in use now */
+    uint64_t freq_khz;                               /* now */
 };
 
 struct stepprof;
 
-/* kinds: bits of enum stepprof_kind; dir: of the socket.  Errors: -ENOMEM, those of open(2). */
+/* kinds: bits of enum stepprof_kind; dir: the folder of the socket.  Errors: -ENOMEM, those of
+ * open(2). */
 int stepprof_new(const struct stepprof_who *who, unsigned kinds, const char *dir, size_t n_tasks,
                  struct stepprof **ret);
 struct stepprof *stepprof_free(struct stepprof *p);
 
 /* Begin a sample, at these times. */
 void stepprof_begin(struct stepprof *p, int64_t wall_us, int64_t mono_us);
-/* Task `index`, whose rank is `rank`.  over: it has ended; it is left out of later samples. */
+/* Add the use of task `index`, whose rank is `rank`.  over: the task has ended, and later samples
+ * leave it out. */
 void stepprof_task(struct stepprof *p, size_t index, uint32_t rank, const struct stepprof_use *use,
                    bool over);
-/* Of the node, since the step began. */
+/* Add what the whole node has used since the step began. */
 void stepprof_energy(struct stepprof *p, uint64_t used_uj);
 void stepprof_io(struct stepprof *p, enum stepprof_kind kind, const struct nodeio_count *io);
-/* The sample is whole: it leaves. */
+/* The sample is complete: send it. */
 void stepprof_end(struct stepprof *p);
