@@ -218,6 +218,7 @@ struct joined {
     struct records assocs, accounts; /* accounts: of federations, their clusters */
     struct records everybody;        /* every association, to tell coordinators */
     bool with_assoc;
+    const char *cluster; /* a user's default account is that here; NULL: any cluster's */
 };
 
 static int compare_words(const void *a, const void *b)
@@ -416,7 +417,8 @@ static int user_row(void *ctx, const ProtobufCMessage *record, const struct quer
     for (size_t i = first; is_of(&j->assocs, i, row.user->name); i++) {
         const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];
 
-        if (a->is_default && !row.default_account)
+        if (a->is_default && !row.default_account &&
+            (!j->cluster || strcasecmp(a->cluster, j->cluster) == 0))
             row.default_account = a->account;
     }
     for (size_t i = first; j->with_assoc && is_of(&j->assocs, i, row.user->name); i++) {
@@ -446,6 +448,8 @@ static void show_users(struct smgr *s, struct smgr_line *l)
     bool with = l->with_assoc || s->with_assoc;
     struct joined j = { .with_assoc = with };
 
+    if (!with && !l->where->n_clusters)
+        j.cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
     smgr_load_qos(s);
     smgr_load_tres(s);
     if (!fetch_assocs(s, l, !with, &j.assocs) || !fetch_everybody(s, l, &j) ||
