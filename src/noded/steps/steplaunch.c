@@ -127,6 +127,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         r = -ENOMEM;
     sf->has_gpu_clocks = true;
     sf->gpu_clocks = gres_how(d->conf, d->name) == GPUS_NVML;
+    if (sf->gpu_clocks)
+        r = r < 0 ? r : pb_set_str(&sf->gpu_freq_default, conf_str(d->conf, CONF_GPU_FREQ_DEF));
     sf->has_gpus_relative = true;
     sf->gpus_relative = constrain_devices(d);
     sf->has_append_default = true;

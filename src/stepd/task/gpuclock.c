@@ -113,6 +113,18 @@ static int choose_clocks(const struct api *api, device_t dev, const struct gpufr
     return r;
 }
 
+/* Of a step what srun was told; of a batch script what the job was. */
+static const char *asked_text(const struct step *s)
+{
+    return s->launch ? envlist_get(&s->env, "SLURM_GPU_FREQ") : s->job->gpu_freq;
+}
+
+/* The word of the message: who set a frequency. */
+static const char *asked_by(const struct step *s)
+{
+    return asked_text(s) ? "--gpu-freq" : "GpuFreqDef";
+}
+
 static int set_gpu(struct step *s, const struct gpufreq *want, const Pst__Gpu *gpu, struct err *err)
 {
     struct gpuclock *c = s->gpuclock;
@@ -120,15 +132,15 @@ static int set_gpu(struct step *s, const struct gpufreq *want, const Pst__Gpu *g
     int r;
 
     if (!find_device(&c->api, gpu->minor, &g->dev))
-        return err_set(err, -ENODEV, "--gpu-freq: " LIBRARY " of node %s knows no GPU %u", s->host,
-                       gpu->minor);
+        return err_set(err, -ENODEV, "%s: " LIBRARY " of node %s knows no GPU %u", asked_by(s),
+                       s->host, gpu->minor);
     r = read_clocks(&c->api, g->dev, &g->before);
     if (r == 0)
         r = choose_clocks(&c->api, g->dev, want, &g->before, &g->set);
     if (r == 0)
         r = c->api.set(g->dev, g->set.memory, g->set.graphics);
     if (r)
-        return err_set(err, -EIO, "--gpu-freq: cannot set GPU %u of node %s: %s", gpu->minor,
+        return err_set(err, -EIO, "%s: cannot set GPU %u of node %s: %s", asked_by(s), gpu->minor,
                        s->host, c->api.error_text(r));
     c->n++;
     return 0;
@@ -151,17 +163,11 @@ static int set_all(struct step *s, const struct gpufreq *want, const Pst__Gpu *c
     return r;
 }
 
-/* Of a step what srun was told; of a batch script what the job was. */
-static const char *asked_text(const struct step *s)
-{
-    return s->launch ? envlist_get(&s->env, "SLURM_GPU_FREQ") : s->job->gpu_freq;
-}
-
 void gpuclock_set(struct step *s)
 {
     const Pst__Gpu *list[GPUS_MAX];
     size_t n = gpu_list_whole(s->sf, list);
-    const char *text = asked_text(s);
+    const char *text = asked_text(s) ? asked_text(s) : s->sf->gpu_freq_default;
     struct err err = { .text = "" };
     struct gpufreq want;
 
@@ -170,7 +176,7 @@ void gpuclock_set(struct step *s)
     if (!s->sf->gpu_clocks)
         (void)snprintf(s->gpuclock->line, sizeof(s->gpuclock->line), "%s", DISABLED);
     else if (gpufreq_parse(text, &want) < 0)
-        step_notice(s, "Invalid --gpu-freq argument: gpu:%.200s", text);
+        step_notice(s, "Invalid %s argument: gpu:%.200s", asked_by(s), text);
     else if (set_all(s, &want, list, n, &err) < 0)
         step_notice(s, "%s", err.text);
 }

@@ -240,13 +240,21 @@ def clocks_follow(c):
         "2619 1380\n", "GpuFreq=memory_freq:2619,graphics_freq:1380\n", "0: 2619 1380\n0: 1593 600\n")
     assert changes("2", "--gpu-freq=highm1") == ("1593 900\n", "", "0: 1593 900\n1: 1593 900\n0: 1593 600\n1: 1593 600\n")
     assert changes() == ("1593 600\n", "", "")
-    job = c.sbatch("-n1", "--gpus=1", "--gpu-freq=low", wrap=f"cat {clocks}/0; srun --gpu-freq=high cat {clocks}/0; cat {clocks}/0")
+    job = c.sbatch("-n1", "--gpus=2", "--gpu-freq=low", wrap=f"cat {clocks}/0; srun --gpu-freq=high cat {clocks}/0; cat {clocks}/0")
     c.wait_sacct(job, "COMPLETED")
     assert c.out(job) == "1593 300\n1593 1200\n1593 300\n" and (clocks / "0").read_text() == "1593 600\n"
-    r = c.run("salloc", "-n1", "--gpus=1", "--gpu-freq=memory=high", "srun", "cat", clocks / "0")
+    r = c.run("salloc", "-n1", "--gpus=2", "--gpu-freq=memory=high", "srun", "cat", clocks / "0")
     assert r.out == "2619 1080\n" and (clocks / "0").read_text() == "1593 600\n"
+    c.write_conf(c.conf.read_text() + "GpuFreqDef=highm1\n")
+    c.run("scontrol", "reconfigure")
+    # both GPUs: one alone may be the other, while the job before still ends
+    wait_until(lambda: changes("2")[0] == "1593 900\n", "slurmd has read it", 60)
+    assert changes("2") == ("1593 900\n", "", "0: 1593 900\n1: 1593 900\n0: 1593 600\n1: 1593 600\n")
+    assert changes("2", "--gpu-freq=low")[0] == "1593 300\n"
     (clocks / "0").rename(clocks / "gone")
-    r = c.run("srun", "-n1", "--gpus=1", "--gpu-freq=low", "echo", "ran")
+    r = c.run("srun", "-n1", "--gpus=2", "echo", "ran")
+    assert r.out == "ran\n" and "GpuFreqDef: cannot set GPU 0 of node " in r.err
+    r = c.run("srun", "-n1", "--gpus=2", "--gpu-freq=low", "echo", "ran")
     assert r.out == "ran\n" and "--gpu-freq: cannot set GPU 0 of node " in r.err and "Unknown Error" in r.err
 
 

@@ -79,11 +79,33 @@ static void test_nonsense(void **state)
     gpuclock_done(&m.step);
 }
 
+/* The site's frequency is for whoever asked for none, and is silent where clocks cannot be set. */
+static void test_default(void **state)
+{
+    struct machine m;
+
+    (void)state;
+    begin(&m, NULL, "gpu");
+    m.sf.gpu_clocks = m.sf.has_gpu_clocks = true;
+    m.sf.gpu_freq_default = (char *)"nonsense";
+    gpuclock_set(&m.step);
+    assert_null(m.step.error);
+    assert_non_null(m.step.gpuclock); /* it was looked at */
+    gpuclock_done(&m.step);
+    begin(&m, NULL, "shard");
+    m.sf.gpu_clocks = m.sf.has_gpu_clocks = true;
+    m.sf.gpu_freq_default = (char *)"high";
+    gpuclock_set(&m.step);
+    assert_null(m.step.gpuclock);
+    gpuclock_done(&m.step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_told),
         cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_default),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
