@@ -99,6 +99,16 @@ static int from_yaml(struct noded *d, struct err *err)
     return r;
 }
 
+/* Is it dir, with or without a slash at its end, or below? */
+static bool lies_in(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    while (len && dir[len - 1] == '/')
+        len--;
+    return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
 /* %h and %n; jobs must not lose the sight of the spool. */
 static int settle_config(struct noded *d, struct err *err)
 {
@@ -116,9 +126,8 @@ static int settle_config(struct noded *d, struct err *err)
     }
     for (size_t i = 0; i < ns->n_dirs + ns->n_confs; i++) {
         const char *dir = i < ns->n_dirs ? ns->dirs[i] : ns->confs[i - ns->n_dirs]->path;
-        size_t len = strlen(dir);
 
-        if (strncmp(d->spool, dir, len) == 0 && (d->spool[len] == '/' || d->spool[len] == '\0'))
+        if (lies_in(d->spool, dir))
             return err_set(err, -EINVAL,
                            "SlurmdSpoolDir %s lies in %s, which jobs get for their own", d->spool,
                            dir);
