@@ -474,7 +474,8 @@ void gres_files(const struct gres_rows *rows, gres_file_fn *fn, void *ctx)
         if (!g->file || hostlist_parse(g->file, &files, NULL) < 0)
             continue;
         for (size_t k = 0; k < hostlist_count(files); k++)
-            fn(ctx, g->name, (uint32_t)(first + k), hostlist_nth(files, k));
+            fn(ctx, g->name, (uint32_t)(first + MIN(k, MAX(g->count, 1) - 1)),
+               hostlist_nth(files, k));
     }
 }
 

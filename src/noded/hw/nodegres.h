@@ -45,7 +45,7 @@ int gres_topo(const struct gres_rows *rows, Pst__NodeRecord *rec);
 /* As step daemons need it. */
 int gres_step_gpus(const struct gres_rows *rows, Pst__StepFile *sf);
 /* Call fn for each device file of the node: its kind ("gpu") and its number among the devices of
- * that kind. */
+ * that kind; those of MultipleFiles= have the number of the one device that they make up. */
 typedef void gres_file_fn(void *ctx, const char *name, uint32_t index, const char *path);
 void gres_files(const struct gres_rows *rows, gres_file_fn *fn, void *ctx);
 /* How AutoDetect looks for GPUs of the node. */

@@ -349,6 +349,27 @@ static void deny_unless_given(void *ctx, const char *name, uint32_t index, const
     x->to->deny[x->to->n_deny++] = dev;
 }
 
+/* A file that several devices have, as parts of a GPU have that of the GPU, is denied to those alone
+ * who were given none of them. */
+static void allow_if_given(void *ctx, const char *name, uint32_t index, const char *path)
+{
+    struct denial *x = ctx;
+    Pst__CgroupDevice **deny = x->to->deny;
+    size_t kept = 0;
+    struct stat st;
+
+    if (x->r < 0 || !is_given(x->group, name, index) || stat(path, &st) < 0)
+        return;
+    for (size_t i = 0; i < x->to->n_deny; i++) {
+        if (deny[i]->block == (bool)S_ISBLK(st.st_mode) && deny[i]->major == major(st.st_rdev) &&
+            deny[i]->minor == minor(st.st_rdev))
+            pst__cgroup_device__free_unpacked(deny[i], NULL);
+        else
+            deny[kept++] = deny[i];
+    }
+    x->to->n_deny = kept;
+}
+
 static int make_limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t mem_mib,
                        bool devices, Pst__CgroupLimits **ret)
 {
@@ -365,6 +386,8 @@ static int make_limits(const struct noded *d, const Pst__AllocGroup *g, uint64_t
     x.to = *ret;
     if (r == 0 && g && devices)
         gres_files(d->gres, deny_unless_given, &x);
+    if (x.r == 0 && x.to->n_deny)
+        gres_files(d->gres, allow_if_given, &x);
     return r < 0 ? r : x.r;
 }
 
