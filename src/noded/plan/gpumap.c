@@ -15,20 +15,32 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "stepd/env/env.h"
-#include "stepd/env/envlist.h"
+#include "noded/hw/hw.h"
+#include "noded/plan/gpumig.h"
 #include "stepd/env/gpuenv.h"
 
 #define TEXT_MAX 65536u
 
-struct gpumap {
-    Pst__StepFile *gpus; /* what the node has */
-    struct strbuf jobs[GPUS_MAX];
+/* A file: that of a GPU, or of a part of one. */
+struct gpufile {
+    char name[24];
+    struct strbuf jobs;
 };
 
+struct gpumap {
+    Pst__StepFile *gpus; /* what the node has */
+    const char *root;
+    struct gpufile *files;
+    size_t n_files, most_files;
+    uint32_t place[GPUS_MAX]; /* of a device among the files */
+};
+
+/* "0", or "0.7". */
 static bool is_number(const char *name)
 {
-    return *name && !name[strspn(name, "0123456789")];
+    size_t n = strspn(name, "0123456789"), part = name[n] == '.' ? n + 1 : n;
+
+    return n && !name[part + strspn(name + part, "0123456789")] && (part == n || name[part]);
 }
 
 /* The folder, which is made; -1: there is none, or it cannot be had. */
@@ -51,27 +63,65 @@ static int open_folder(const struct noded *d)
     return fd;
 }
 
+/* The place of the name among the files; a new one is made. */
+static uint32_t find_file(struct gpumap *m, const char *name)
+{
+    size_t i = 0;
+
+    while (i < m->n_files && strcmp(m->files[i].name, name) != 0)
+        i++;
+    if (i == m->n_files)
+        (void)snprintf(m->files[m->n_files++].name, sizeof(m->files[i].name), "%s", name);
+    return (uint32_t)i;
+}
+
+static void find_part(void *ctx, const char *kind, uint32_t number, const char *path)
+{
+    struct gpumap *m = ctx;
+    struct gpumig mig;
+    char name[24];
+
+    if (strcmp(kind, "gpu") != 0 || number >= GPUS_MAX || m->n_files >= m->most_files ||
+        !gpumig_find(m->root, path, &mig))
+        return;
+    (void)snprintf(name, sizeof(name), "%u.%u", mig.gpu, mig.part);
+    m->place[number] = find_file(m, name);
+}
+
+/* A file for each GPU and part. */
+static int name_files(struct gpumap *m, const struct gres_rows *rows)
+{
+    m->most_files = 2 * m->gpus->n_gpus;
+    m->files = calloc(m->most_files + 1, sizeof(*m->files));
+    if (!m->files)
+        return -ENOMEM;
+    for (size_t i = 0; i < m->gpus->n_gpus; i++) {
+        const Pst__Gpu *gpu = m->gpus->gpus[i];
+        char name[24];
+
+        (void)snprintf(name, sizeof(name), "%u", gpu->minor);
+        if (gpu->number < GPUS_MAX)
+            m->place[gpu->number] = find_file(m, name);
+    }
+    gres_files(rows, find_part, m);
+    return 0;
+}
+
 static void add_job(void *ctx, struct njob *job)
 {
     struct gpumap *m = ctx;
-    struct envlist env = { .items = NULL };
-    const char *list;
+    const Pst__Gpu *list[GPUS_MAX];
+    size_t n = job->clean ? 0 : gpu_list_job(m->gpus, job->on, list);
 
-    if (job->clean)
-        return;
-    env_script_gpus(m->gpus, job->on, &env);
-    list = envlist_get(&env, "SLURM_JOB_GPUS");
-    while (list && *list) {
-        char *end;
-        unsigned long number = strtoul(list, &end, 10);
+    for (size_t i = 0; i < n; i++) {
+        struct strbuf *jobs = &m->files[m->place[list[i]->number]].jobs;
+        bool told = false;
 
-        if (end != list && number < GPUS_MAX)
-            strbuf_addf(&m->jobs[number], "%s%u", m->jobs[number].len ? "\n" : "", job->job_id);
-        list = end + (*end == ',');
-        if (end == list && *end)
-            break;
+        for (size_t k = 0; k < i && !told; k++) /* once for several devices of one file */
+            told = m->place[list[k]->number] == m->place[list[i]->number];
+        if (!told)
+            strbuf_addf(jobs, "%s%u", jobs->len ? "\n" : "", job->job_id);
     }
-    envlist_done(&env);
 }
 
 /* Is this what the file says already? */
@@ -111,10 +161,10 @@ static int tell_gpu(int dir, const char *name, const struct strbuf *text)
     return r;
 }
 
-static bool has_gpu(const struct gpumap *m, unsigned long number)
+static bool has_file(const struct gpumap *m, const char *name)
 {
-    for (size_t i = 0; i < m->gpus->n_gpus; i++)
-        if (m->gpus->gpus[i]->minor == number)
+    for (size_t i = 0; i < m->n_files; i++)
+        if (strcmp(m->files[i].name, name) == 0)
             return true;
     return false;
 }
@@ -126,7 +176,7 @@ static void remove_strays(const struct gpumap *m, int dir)
     const struct dirent *e;
 
     while (list && (e = readdir(list)))
-        if (is_number(e->d_name) && !has_gpu(m, strtoul(e->d_name, NULL, 10)))
+        if (is_number(e->d_name) && !has_file(m, e->d_name))
             (void)unlinkat(dir, e->d_name, 0); /* tried again at the next start */
     if (list)
         (void)closedir(list);
@@ -137,31 +187,29 @@ static void remove_strays(const struct gpumap *m, int dir)
 static void write_map(struct noded *d, bool strays)
 {
     _cleanup_close_ int dir = open_folder(d);
-    struct gpumap *m = dir < 0 ? NULL : calloc(1, sizeof(*m));
+    _cleanup_free_ char *root = hw_root(d->conf);
+    struct gpumap *m = dir < 0 || !root ? NULL : calloc(1, sizeof(*m));
     int r = 0;
 
     if (m && (m->gpus = malloc(sizeof(*m->gpus)))) {
         pst__step_file__init(m->gpus);
-        if (gres_step_gpus(d->gres, m->gpus) < 0)
+        m->root = root;
+        if (gres_step_gpus(d->gres, m->gpus) < 0 || name_files(m, d->gres) < 0)
             r = -ENOMEM;
         else
             jobs_each(&d->jobs, add_job, m);
-        for (size_t i = 0; r == 0 && i < m->gpus->n_gpus; i++) {
-            uint32_t number = m->gpus->gpus[i]->minor;
-            char name[16];
-
-            (void)snprintf(name, sizeof(name), "%u", number);
-            if (number < GPUS_MAX)
-                r = tell_gpu(dir, name, &m->jobs[number]);
-        }
+        for (size_t i = 0; r == 0 && i < m->n_files; i++)
+            r = tell_gpu(dir, m->files[i].name, &m->files[i].jobs);
         if (r == 0 && strays)
             remove_strays(m, dir);
         if (r < 0)
             log_seldom(LOG_ERROR, "gpu_job_map: %s: a file is as it was", strerror(-r));
         pst__step_file__free_unpacked(m->gpus, NULL);
     }
-    for (size_t i = 0; m && i < GPUS_MAX; i++)
-        strbuf_done(&m->jobs[i]);
+    for (size_t i = 0; m && i < m->n_files; i++)
+        strbuf_done(&m->files[i].jobs);
+    if (m)
+        free(m->files);
     free(m);
 }
 

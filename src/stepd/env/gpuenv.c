@@ -186,6 +186,14 @@ static Pst__GresAlloc *const *held_gres(const Pst__JobOnNode *on, size_t *ret_n)
     return on->gres;
 }
 
+size_t gpu_list_job(const Pst__StepFile *gpus, const Pst__JobOnNode *on, const Pst__Gpu **list)
+{
+    size_t n;
+    Pst__GresAlloc *const *gres = held_gres(on, &n);
+
+    return gpu_list(gpus, gres, n, list);
+}
+
 void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct envlist *el)
 {
     size_t n;

@@ -1,4 +1,5 @@
 /* test_gpumap.c - files that say which job has which GPU */
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,8 +67,10 @@ static struct conf *read_conf(void)
     (void)snprintf(path, sizeof(path), "%s/slurm.conf", folder);
     f = fopen(path, "w");
     assert_non_null(f);
-    (void)fprintf(f, "ClusterName=x\nSlurmctldHost=h\nSlurmdParameters=gpu_job_map=%s/map\n",
-                  folder);
+    (void)fprintf(f,
+                  "ClusterName=x\nSlurmctldHost=h\nSlurmdParameters=gpu_job_map=%s/map,"
+                  "devices_root=%s\n",
+                  folder, folder);
     assert_int_equal(fclose(f), 0);
     assert_int_equal(conf_load(path, CONF_CLIENT, &c, NULL, NULL), 0);
     return c;
@@ -118,24 +121,95 @@ static void test_jobs_come_and_go(void **state)
     conf_free(d.conf);
 }
 
+/* What the driver says of a part: the number of its capability device. */
+static void put_part(const char *gpu, const char *part, const char *text)
+{
+    char path[300];
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/proc/driver/nvidia/capabilities/%s/mig/%s", folder, gpu,
+                   part);
+    for (char *at = path + strlen(folder) + 1; at; at = strchr(at + 1, '/')) {
+        *at = *at == '/' ? '\0' : *at;
+        (void)mkdir(path, 0755); /* it may be there */
+        *at = *at ? *at : '/';
+    }
+    (void)mkdir(path, 0755);
+    (void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "/access");
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Two parts of one GPU, a whole one, and a line whose files the driver does not know. */
+static void test_parts(void **state)
+{
+    struct gres_row all[] = {
+        { .name = (char[]){ "gpu" },
+          .file = (char[]){ "/dev/nvidia0,/dev/nvidia-caps/nvidia-cap66,"
+                            "/dev/nvidia-caps/nvidia-cap67" },
+          .count = 1 },
+        { .name = (char[]){ "gpu" },
+          .file = (char[]){ "/dev/nvidia0,/dev/nvidia-caps/nvidia-cap75" },
+          .count = 1 },
+        { .name = (char[]){ "gpu" }, .file = (char[]){ "/dev/nvidia1" }, .count = 1 },
+        { .name = (char[]){ "gpu" },
+          .file = (char[]){ "/dev/nvidia2,/dev/nvidia-caps/nvidia-cap99" },
+          .count = 1 },
+    };
+    struct gres_rows rows = { .rows = all, .n = 4 };
+    struct noded d = { .name = (char *)"n1", .gres = &rows, .conf = read_conf() };
+    struct njob *both, *second;
+
+    (void)state;
+    put_part("gpu0", "gi7", "DeviceFileMinor: 66\nDeviceFileMode: 292\n");
+    put_part("gpu0", "gi8", "DeviceFileMinor: 75\n");
+    put_part("gpu0", "gi9", "DeviceFileMinor: x\n");
+    put_part("gpu0", "other", "DeviceFileMinor: 99\n");
+    put_text("0", "of an earlier day");
+    put_text("0.3", "a part that is not there any more");
+    put_text("0.3.1", "somebody else's");
+    both = add_job(&d, 11, "gpu", "0-1");
+    second = add_job(&d, 12, "gpu", "1-3");
+    gpumap_begin(&d);
+    assert_string_equal(told("0"), "");
+    assert_string_equal(told("0.3"), "");
+    assert_string_equal(told("0.3.1"), "somebody else's");
+    assert_string_equal(told("0.7"), "11");
+    assert_true(strcmp(told("0.8"), "11\n12") == 0 || strcmp(told("0.8"), "12\n11") == 0);
+    assert_string_equal(told("1"), "12");
+    assert_string_equal(told("2"), "12");
+    both->clean = true;
+    gpumap_update(&d);
+    assert_string_equal(told("0.7"), "");
+    assert_string_equal(told("0.8"), "12");
+    jobs_remove(&d.jobs, both);
+    jobs_remove(&d.jobs, second);
+    gpumap_update(&d);
+    assert_string_equal(told("0.8"), "");
+    conf_free(d.conf);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st;
+    (void)ftw;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_come_and_go),
+        cmocka_unit_test(test_parts),
     };
-    char path[100];
     int r;
 
     if (!mkdtemp(folder))
         return 1;
     cmocka_set_message_output(CM_OUTPUT_TAP);
     r = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)snprintf(path, sizeof(path), "%s/map/note", folder);
-    (void)unlink(path); /* what is left is the test's own folder */
-    (void)snprintf(path, sizeof(path), "%s/map", folder);
-    (void)rmdir(path);
-    (void)snprintf(path, sizeof(path), "%s/slurm.conf", folder);
-    (void)unlink(path);
-    (void)rmdir(folder);
+    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); /* the test's own */
     return r;
 }
