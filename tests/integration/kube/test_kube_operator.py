@@ -287,7 +287,7 @@ def test_killed_at_any_moment(op):
 
 
 def test_controller_objects(op):
-    wait_until(lambda: op.api.get("statefulsets", "c-controller"), "it is made")
+    wait_until(lambda: op.api.get("statefulsets", "c-controller") and op.api.get("configmaps", "c-config"), "both are made")
     conf = op.api.get("configmaps", "c-config")["data"]
     assert "SlurmctldHost=c-controller-0(c-controller-0.c-controller-internal.default)\n" in conf["slurm.conf"]
     assert conf["cgroup.conf"] == "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"
