@@ -161,8 +161,13 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     return 0;
 }
 
+/* No text, as of a variable that is not set: 0. */
 static int parse_time(const char *arg, int64_t now, int64_t *ret)
 {
+    if (!*arg) {
+        *ret = 0;
+        return 0;
+    }
     if (time_when_parse(arg, now, false, ret, NULL) < 0) {
         (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", time_when_mistake(arg),
                       arg);
@@ -417,6 +422,8 @@ static void make_window(struct sacct *s)
     int64_t now = now_us();
     bool jobs = s->filter.ids.n > 0;
 
+    s->have_start &= s->start_us != 0;
+    s->have_end &= s->end_us != 0;
     if (!s->have_start) {
         if (jobs)
             s->start_us = 0;

@@ -192,11 +192,13 @@ static bool id_parsed(const char *word, struct ids *ret, char **ret_text)
 {
     size_t len = strlen(word);
     char last = len ? word[len - 1] : '\0';
-    /* "12_" names no task, and nothing is done */
-    _cleanup_free_ char *as_array = last == '_' ? xasprintf_or_die("%s*", word) : NULL;
+    /* "12_" names no task, and nothing is done; "12+" names the first component */
+    _cleanup_free_ char *parsed = last == '_'   ? xasprintf_or_die("%s*", word)
+                                  : last == '+' ? xasprintf_or_die("%s0", word)
+                                                : NULL;
     char *text = last == '.' ? xasprintf_or_die("%s0", word) : xstrdup_or_die(word);
 
-    if (ids_parse(as_array ? as_array : text, ret, NULL) < 0) {
+    if (ids_parse(parsed ? parsed : text, ret, NULL) < 0) {
         free(text);
         return false;
     }

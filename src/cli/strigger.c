@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api.pb-c.h"
@@ -264,6 +265,21 @@ static int tell_refused(const char *call, const struct err *err)
     return CLI_EXIT_FAILED;
 }
 
+/* The controller starts it by this path, mostly from a file system that all hosts share. */
+static void check_program(const char *path)
+{
+    struct stat st;
+
+    if (*path != '/')
+        cli_die(CLI_EXIT_FAILED, "The --program value must start with \"/\"");
+    if (stat(path, &st) < 0)
+        cli_die(CLI_EXIT_FAILED, "Invalid --program value, file not found");
+    if (!S_ISREG(st.st_mode))
+        cli_die(CLI_EXIT_FAILED, "Invalid --program value, not regular file");
+    if (!(st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+        cli_die(CLI_EXIT_FAILED, "Invalid --program value, file not executable");
+}
+
 static int set_trigger(struct strigger *s)
 {
     ProtobufCMessage *reply = NULL;
@@ -271,6 +287,7 @@ static int set_trigger(struct strigger *s)
 
     if (!s->t.program)
         cli_die(CLI_EXIT_FAILED, "--set needs --program");
+    check_program(s->t.program);
     if (!s->t.events)
         cli_die(CLI_EXIT_FAILED, "--set needs an event, such as --down or --fini");
     if (s->t.events & ~events_on(res_of(&s->t)))

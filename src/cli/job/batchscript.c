@@ -223,8 +223,8 @@ static int one_directive(const char *text, size_t len, const struct place *at, s
 
     if (n < 0)
         return CLI_EXIT_FAILED;
-    if (n == 1 && (strcmp(argv[1], "hetjob") == 0 || strcmp(argv[1], "packjob") == 0)) {
-        /* a component, even without options */
+    if (n >= 1 && (strcmp(argv[1], "hetjob") == 0 || strcmp(argv[1], "packjob") == 0)) {
+        /* a component, even without options; what stands behind the word is none */
         hetopts_at(h, ++*k)->old_separator = argv[1][0] == 'p';
         return 0;
     }

@@ -57,6 +57,16 @@ static bool is_clean(const char *text, size_t len)
     return true;
 }
 
+/* "tool:a:0": none, of which nobody asks whether the cluster has it. */
+static bool asks_for_none(const char *word, size_t len)
+{
+    size_t zeros = 0;
+
+    while (zeros < len && word[len - zeros - 1] == '0')
+        zeros++;
+    return zeros && zeros < len && strchr(":=", word[len - zeros - 1]);
+}
+
 static int add_gres(struct strbuf *sb, const char *word, size_t len, const char *types,
                     struct err *err)
 {
@@ -67,7 +77,8 @@ static int add_gres(struct strbuf *sb, const char *word, size_t len, const char 
         len -= 5;
     }
     name = MIN(strcspn(word, ":="), len);
-    if (!is_clean(word, len) || (name && !wordlist_has_n(types, word, name)))
+    if (!is_clean(word, len) ||
+        (name && !asks_for_none(word, len) && !wordlist_has_n(types, word, name)))
         return err_set(err, -EINVAL, INVALID_GRES);
     if (name < len && !is_amount(word + name + 1, len - name - 1))
         return err_set(err, -EINVAL, INVALID_TRES);

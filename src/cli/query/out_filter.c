@@ -219,6 +219,8 @@ static bool task_match(const struct ids *id, bool has_task, uint32_t task)
 
 static bool job_match(const struct ids *id, uint32_t job_id, uint32_t array_job_id)
 {
+    if (id->has_het && !array_job_id) /* the first of a job without components is the job */
+        return job_id == id->job_id && id->het_offset == 0;
     if (id->has_het)
         return array_job_id == id->job_id && job_id == id->job_id + id->het_offset;
     return id->job_id == job_id || (array_job_id && id->job_id == array_job_id);

@@ -132,20 +132,20 @@ static const struct row part_rows[] = {
     { "AllowQos", V_TEXT_ALL, "allow_qos", 6 },
     { "Alternate", V_TEXT, "alternate", 3 },
     { "CpuBind", V_CPU_BIND, "cpu_bind", 7 },
-    { "Default", V_BOOL, "is_default" },
+    { "Default", V_YES_NO, "is_default" },
     { "DefaultTime", V_MINUTES, "default_time_min", 8 },
     { "DefMemPerCPU", V_PART_MEM, "def_mem_per_cpu_mib", 10 },
     { "DefMemPerNode", V_PART_MEM, "def_mem_per_node_mib", 10 },
     { "DenyAccounts", V_TEXT, "deny_accounts", 5 },
     { "DenyQos", V_TEXT, "deny_qos", 5 },
-    { "DisableRootJobs", V_BOOL, "disable_root_jobs", 2 },
+    { "DisableRootJobs", V_YES_NO, "disable_root_jobs", 2 },
     { "Exclusive", V_PART_EXCLUSIVE, "exclusive" },
     { "ExclusiveUser", V_PART_USER, "exclusive" },
     { "ExclusiveTopo", V_PART_TOPO, "exclusive" },
     { "GraceTime", V_GRACE, "grace_time_s", 2 },
-    { "Hidden", V_BOOL, "hidden", 1 },
+    { "Hidden", V_YES_NO, "hidden", 1 },
     { "JobDefaults", V_TEXT, "job_defaults", 1 },
-    { "LLN", V_BOOL, "lln" },
+    { "LLN", V_YES_NO, "lln" },
     { "MaxCPUsPerNode", V_NUMBER_INF, "max_cpus_per_node", 7 },
     { "MaxCPUsPerSocket", V_NUMBER_INF, "max_cpus_per_socket" },
     { "MaxMemPerCPU", V_PART_MEM, "max_mem_per_cpu_mib", 10 },
@@ -157,14 +157,14 @@ static const struct row part_rows[] = {
     { "OverSubscribe", V_PART_SHARE, "oversubscribe", 5 },
     { "Shared", V_PART_SHARE, "oversubscribe", 2 },
     { "OverTimeLimit", V_OVER_TIME, "over_time_limit_min", 5 },
-    { "PowerDownOnIdle", V_BOOL, "power_down_on_idle" },
+    { "PowerDownOnIdle", V_YES_NO, "power_down_on_idle" },
     { "PreemptMode", V_PREEMPT, "preempt_mode", 3 },
     { "Priority", V_TIERS, "priority_tier", 3 },
     { "PriorityJobFactor", V_TIER, "priority_job_factor", 9 },
     { "PriorityTier", V_TIER, "priority_tier", 9 },
     { "QOS", V_TEXT, "qos" },
-    { "ReqResv", V_BOOL, "req_resv", 3 },
-    { "RootOnly", V_BOOL, "root_only", 2 },
+    { "ReqResv", V_YES_NO, "req_resv", 3 },
+    { "RootOnly", V_YES_NO, "root_only", 2 },
     { "State", V_PART_STATE, "state", 2 },
     { "Topology", V_TEXT, "topology" },
     { "TRESBillingWeights", V_TEXT, "tres_billing_weights", 5 },
@@ -323,6 +323,20 @@ static int parse_bool(const char *text, int64_t *ret)
     return 0;
 }
 
+/* YES, NO, or their first letters. */
+static int parse_yes_no(const char *text, int64_t *ret)
+{
+    size_t len = strlen(text);
+
+    if (len && strncasecmp(text, "yes", len) == 0)
+        *ret = 1;
+    else if (len && strncasecmp(text, "no", len) == 0)
+        *ret = 0;
+    else
+        return -EINVAL;
+    return 0;
+}
+
 /* "4", "4-8" in two numbers; the second is 0 when there is none. */
 static int parse_range(const char *text, uint64_t *ret_least, uint64_t *ret_most)
 {
@@ -471,7 +485,8 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
     case V_GRACE:
     case V_SECONDS:
     case V_PRIORITY:
-        if (row->value == V_NUMBER_INF && is_infinite(text))
+        if (row->value == V_NUMBER_INF && is_infinite(text) &&
+            (*text != '-' || strcmp(row->key, "MaxNodes") == 0)) /* of the others it is told */
             return clear_field(u, msg, row->field, err);
         r = parse_u64(text, 0, UINT32_MAX - 2, &n);
         value = (int64_t)n;
@@ -495,6 +510,9 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
         break;
     case V_BOOL:
         r = parse_bool(text, &value);
+        break;
+    case V_YES_NO:
+        r = parse_yes_no(text, &value);
         break;
     case V_MEM:
         r = parse_u64(text, 0, UINT32_MAX, &n);
@@ -604,7 +622,7 @@ static int set_exclusive_to(struct update *u, const char *text, const char *whom
 {
     int64_t on;
 
-    if (parse_bool(text, &on) < 0)
+    if (parse_yes_no(text, &on) < 0)
         return -EINVAL;
     return put_text(u, &u->part.base, "exclusive", on ? whom : "NO", err);
 }
@@ -669,6 +687,8 @@ static int set_cpu_bind(struct update *u, ProtobufCMessage *msg, const char *tex
                   { "ldoms", "ldoms" },     { "thread", "threads" },
                   { "threads", "threads" }, { "off", "" } };
 
+    if (!*text)
+        return put_text(u, msg, "cpu_bind", "", err);
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcasecmp(text, words[i].word) == 0)
             return put_text(u, msg, "cpu_bind", words[i].value, err);

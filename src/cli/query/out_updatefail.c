@@ -50,7 +50,7 @@ static int fail_part_value(const struct row *row, const char *word, const char *
     const char *values = NULL;
 
     switch (row->value) {
-    case V_BOOL:
+    case V_YES_NO:
     case V_PART_USER:
     case V_PART_TOPO:
         values = "YES and NO";

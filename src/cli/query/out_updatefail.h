@@ -15,6 +15,7 @@ enum value {
     V_TIERS,      /* of the partition: priority_tier and priority_job_factor */
     V_GRACE,      /* seconds */
     V_BOOL,       /* yes no 1 0 */
+    V_YES_NO,     /* of partitions: yes no, or first letters */
     V_SWITCH,     /* 0 or another number */
     V_MEM,        /* MiB */
     V_PART_MEM,   /* MiB; 0 is no limit; clears the other of per CPU and per node */

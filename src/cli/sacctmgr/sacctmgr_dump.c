@@ -498,6 +498,8 @@ void smgr_dump(struct smgr *s, int n, char **words)
             d.cluster = words[i] + 8;
         } else if (!strchr(words[i], '=') && !d.cluster) {
             d.cluster = words[i];
+        } else if (!strchr(words[i], '=')) {
+            smgr_fail(s, " Can only do one cluster at a time.  Already doing %s\n", d.cluster);
         } else {
             smgr_fail(s, " Unknown option: %s\n", words[i]);
             return;
@@ -511,10 +513,10 @@ void smgr_dump(struct smgr *s, int n, char **words)
         dump_done(&d);
         return;
     }
-    if (!may_dump(&d)) {
-        smgr_fail(s, " Your user does not have sufficient privileges to dump clusters.\n");
-    } else if (!d.n_assocs) {
+    if (!d.n_assocs) {
         smgr_fail(s, " Cluster %s doesn't exist.\n", d.cluster);
+    } else if (!may_dump(&d)) {
+        smgr_fail(s, " Your user does not have sufficient privileges to dump clusters.\n");
     } else {
         bool named = path != NULL;
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbsafe.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/query/arrayanswer.h"
@@ -287,6 +288,29 @@ static bool names_step(const struct filter_ids *ids)
     return false;
 }
 
+/* "6+" is the first component. */
+static char *with_offsets(const char *list)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    for (const char *p = list; *p; p++)
+        strbuf_addf(&sb, "%c%s", *p, *p == '+' && (!p[1] || p[1] == ',') ? "0" : "");
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
+}
+
+/* The list names jobs, and no steps. */
+static bool names_jobs(const char *list)
+{
+    _cleanup_free_ char *text = with_offsets(list);
+    struct filter_ids ids = { 0 };
+    bool jobs = filter_parse_ids(text, &ids, NULL) == 0 && !names_step(&ids);
+
+    filter_ids_done(&ids);
+    return jobs;
+}
+
 /* JobId=LIST or JobName=NAME is the word `entity`. */
 static void update_job(struct scontrol *s, int argc, char **argv, const char *entity,
                        const char *id, const char *name)
@@ -294,14 +318,13 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *en
     struct update u;
     char **ids = NULL;
     size_t n_ids = 0;
-    struct filter_ids parsed = { 0 };
 
     update_init(&u);
     if (!read_values(s, &u, UPDATE_JOB, entity, argc, argv)) {
         update_done(&u);
         return;
     }
-    if (id && (filter_parse_ids(id, &parsed, NULL) < 0 || names_step(&parsed))) {
+    if (id && !names_jobs(id)) {
         scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
     } else if (!id || *id) { /* an empty list names no job, and all of none are changed */
         if (id)
@@ -315,7 +338,6 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *en
         else
             send_job_update(s, &u, ids, n_ids, id ? NULL : name);
     }
-    filter_ids_done(&parsed);
     argwords_free(ids, n_ids);
     update_done(&u);
 }

@@ -97,17 +97,34 @@ static int refuse_set(const char *arg, struct err *err)
                    (int)MIN(strcspn(word, ","), (size_t)200), word);
 }
 
+/* A component stands for all: what follows "+" is not looked at. */
+static char *without_offsets(const char *arg)
+{
+    char *list = xstrdup_or_die(arg), *to = list;
+
+    for (const char *p = arg; *p;) {
+        size_t word = strcspn(p, ","), id = MIN(word, strcspn(p, "+"));
+
+        memmove(to, p, id);
+        to += id;
+        p += word;
+        if (*p)
+            *to++ = *p++;
+    }
+    *to = '\0';
+    return list;
+}
+
 static int set_ids(struct squeue *q, const char *arg, struct err *err)
 {
     struct filter_ids *ids = &q->filter.ids;
+    _cleanup_free_ char *list = without_offsets(arg);
 
     filter_ids_done(ids);
-    if (filter_parse_ids(arg, ids, err) < 0)
+    if (filter_parse_ids(list, ids, err) < 0)
         return CLI_EXIT_FAILED;
     if (!ids->n) /* a list of no job selects none */
         ids->ids[ids->n++] = (struct ids){ .job_id = SQUEUE_NO_JOB };
-    for (size_t i = 0; i < ids->n; i++)
-        ids->ids[i].has_het = false; /* a component stands for all */
     for (size_t i = 0; i < ids->n; i++)
         if (ids->ids[i].array == IDS_TASK_SET)
             return refuse_set(arg, err);

@@ -108,20 +108,22 @@ static int name_whole(struct jobwalk *w, uint32_t job_id)
     return keep_ids(w, ids, n);
 }
 
-/* "12+1" */
+/* "12+1"; "12+" is "12+0" */
 static int name_component(struct jobwalk *w, uint32_t leader, const char *offset)
 {
     const Pst__JobRecord name = { .has_het_job_id = 1,
                                   .het_job_id = leader,
                                   .het_count = UINT32_MAX };
     const struct job *j;
-    uint32_t k;
+    uint32_t k = 0;
 
-    if (!take_u32(&offset, &k) || *offset)
+    if (*offset && (!take_u32(&offset, &k) || *offset))
         return ESLURM_INVALID_JOB_ID;
     j = cluster_job(w->cluster, leader);
     if (j && !het_is(j->rec))
-        return ESLURM_NOT_HET_JOB;
+        return k == 0 && w->plain == JOBWALK_PLAIN_REFUSED
+                   ? ESLURM_NOT_HET_JOB
+                   : keep_one(w, k == 0 && w->plain == JOBWALK_PLAIN_FIRST ? j : NULL);
     w->ref.component = true;
     return keep_one(w, het_component(w->cluster, &name, k));
 }

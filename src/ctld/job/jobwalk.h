@@ -11,11 +11,19 @@
 
 #define JOBWALK_JOBS_MAX 100000u /* jobs of one request: as many as a reply has room for */
 
+/* What "12+0" and "12+" name of a job without components. */
+enum jobwalk_plain {
+    JOBWALK_PLAIN_REFUSED, /* that it has none is told */
+    JOBWALK_PLAIN_FIRST,   /* the job */
+    JOBWALK_PLAIN_NONE,    /* no job */
+};
+
 struct jobwalk {
     struct cluster *cluster;
     char *const *texts; /* borrowed */
     size_t n, next;
     struct budget budget;
+    enum jobwalk_plain plain;
     const char *id; /* the text at hand */
     size_t jobs;    /* given so far, of all texts, and texts that name none */
 

@@ -73,8 +73,10 @@ int mcs_apply(const struct conf *conf, Pst__JobRecord *r, const char *groups, co
     bool alone = r->has_exclusive && r->exclusive == EXCLUSIVE_MCS;
 
     r->has_mcs_select = r->mcs_select = false;
-    if (m.kind == MCS_NONE || (r->mcs_label && !*r->mcs_label))
+    if (r->mcs_label && (!*r->mcs_label || (m.kind == MCS_NONE && !can_write_label(r->mcs_label))))
         (void)pb_set_str(&r->mcs_label, NULL); /* cannot fail: it frees */
+    if (m.kind == MCS_NONE)
+        return 0; /* a word that is shown, and means nothing */
     if (r->mcs_label && !may_ask(&m, r, groups)) {
         *ret_hint = "the label that --mcs-label names is none of this user's";
         return ESLURM_INVALID_MCS_LABEL;

@@ -17,7 +17,7 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A word without "gres/"; 0 or an ESLURM code. */
+/* A word without "gres/"; 0 or an ESLURM code.  None of what the cluster does not have is no mistake. */
 static int check_word(const char *types, char *word, uint64_t most)
 {
     struct gres_text g;
@@ -26,9 +26,9 @@ static int check_word(const char *types, char *word, uint64_t most)
         return 0; /* "--gres=," */
     if (strchr(":=", *word))
         return ESLURM_INVALID_TRES;
-    return gres_text_parse(word, &g) && wordlist_has(types, g.name) && g.count <= most
-               ? 0
-               : ESLURM_INVALID_GRES;
+    if (!gres_text_parse(word, &g) || g.count > most)
+        return ESLURM_INVALID_GRES;
+    return g.count == 0 || wordlist_has(types, g.name) ? 0 : ESLURM_INVALID_GRES;
 }
 
 static int check_list(const char *types, const char *text, uint64_t most)

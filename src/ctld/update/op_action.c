@@ -689,6 +689,13 @@ static bool holds_or_releases(Pst__JobVerb verb)
            verb == PST__JOB_VERB__VERB_RELEASE;
 }
 
+static enum jobwalk_plain plain_named(Pst__JobVerb verb)
+{
+    if (verb == PST__JOB_VERB__VERB_CANCEL || verb == PST__JOB_VERB__VERB_SIGNAL)
+        return JOBWALK_PLAIN_REFUSED;
+    return holds_or_releases(verb) ? JOBWALK_PLAIN_FIRST : JOBWALK_PLAIN_NONE;
+}
+
 /* A signal, and a cancel of steps or by filters, are for live jobs: of others it does not matter
  * whose they are. */
 static bool asks_for_live(const struct action *a, const struct job_ref *ref)
@@ -951,6 +958,7 @@ static bool start_action(struct action *a)
     a->private =
         policy_hidden(a->ctld, conn_peer(a->cmd->conn)->uid, a->cmd->caller) & PRIVATE_JOBS;
     jobwalk_init(&a->walk, a->ctld->cluster, a->req->ids, a->req->n_ids);
+    a->walk.plain = plain_named(a->req->verb);
     if (!a->req->n_ids && a->req->filter)
         collect_ids(a);
     return true;

@@ -393,6 +393,7 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
                           .lsn = ctld->applied_lsn };
     u->cost = cost_of(u->req);
     jobwalk_init(&u->walk, ctld->cluster, u->req->ids, u->req->n_ids);
+    u->walk.plain = JOBWALK_PLAIN_FIRST;
     if (!u->req->n_ids && u->req->name_match)
         collect_named(u);
     walk_jobs(u);

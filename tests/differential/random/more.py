@@ -5,7 +5,7 @@ typed GRES, licences, operators of features, dumps of accounts, and the question
 DEPENDENCY_KINDS = ("after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer", "expand", "AFTEROK", "before", "")
 LIMITED = {
     "-n": ("1", "2", "4"), "-N": ("1", "2", "1-3"), "-c": ("1", "2"), "--mem=": ("10", "200", "1500"), "--ntasks-per-node=": ("1", "2"),
-    "--exclusive": ("", "=user", "=mcs", "=exclusive", "=x", "=topo"), "-s": ("",), "-O": ("",), "--spread-job": ("",),
+    "--exclusive": ("", "=user", "=mcs", "=exclusive", "=x", "=user"), "-s": ("",), "-O": ("",), "--spread-job": ("",),
     "--use-min-nodes": ("",), "--contiguous": ("",), "-m": ("block", "cyclic", "plane=2"), "--mincpus=": ("1", "2"),
     "-w": ("n1", "n[1-2]", "n4"), "-x": ("n1", "n[2-3]"), "-p": ("main", "other"), "-t": ("5", "90", "2-0"), "-q": ("high", "low"),
     "-A": ("physics", "chem"),
@@ -135,11 +135,11 @@ class More:
             lines = f"\\n#SBATCH {self.pick(('hetjob', 'packjob', 'hetjob x'))}\\n".join(f"#SBATCH {p}".strip() for p in parts.split(" : "))
             return f'printf "#!/bin/sh\\n{lines}\\nsleep 600\\n" | sbatch -o /dev/null'
         if how == "srun":
-            return f"srun -I1 {parts} {self.pick(('true', 'echo hello', 'false'))}"
+            return f"srun -I5 {parts} {self.pick(('true', 'echo hello', 'false'))}"
         inner = self.pick(("srun --het-group=0 echo zero", "srun --het-group=0,1 true", "srun --het-group=1 true : --het-group=0 true",
                            "srun --het-group=9 true", "echo $SLURM_HET_SIZE $SLURM_JOB_NUM_NODES_HET_GROUP_1", "srun true", "true",
                            "echo $SLURM_NTASKS_HET_GROUP_0 $SLURM_JOB_PARTITION_HET_GROUP_1 $SLURM_CPUS_PER_TASK_HET_GROUP_0"))
-        return f"salloc -I1 -Q {parts} bash -c '{inner}'"
+        return f"salloc -I5 -Q {parts} bash -c '{inner}'"
 
     def component(self):
         return self.job() + self.pick(("+0", "+1", "+1", "+2", "+9", "+x", "+"))

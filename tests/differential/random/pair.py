@@ -45,7 +45,7 @@ def fields_of(lines):
     fields = {}
     for line in lines:
         head, pairs = line.split(" ")[0], PAIR.findall(line)
-        if head == "JobId=JOB":
+        if head.startswith("JobId=JOB"):
             continue  # a task of an array under a number of its own, or a step's job: which one is not the same on both
         fields.update({(head, key): value for key, value in pairs})
         if not line.startswith("JobId="):
@@ -149,6 +149,7 @@ class Pair:
     def __init__(self, root, build, peer, db, preload, rules, tape=None, typed=False):
         """tape: what the peer answered before, in place of the peer."""
         self.rules, self.used, self.same = rules, set(), True
+        self.alone = False  # one side ran a job that the other refused
         self.excuses = []  # (the case, user, command, kind, what differs) of each difference that a case excused
         self.folder, self.show, self.heard = root, False, []
         self.sides = [Side(lambda: shaped(Peer(root, 4, 4, peer, db, preload), typed)) if tape is None else Recorded(tape),
@@ -174,7 +175,7 @@ class Pair:
         """The case that excuses this difference, or None."""
         for case in self.rules.get("case", []):
             if re.search(case["command"], f"{user}$ {command}") and re.search(case.get("text", ""), text) and \
-                    case.get("kind", kind) == kind:
+                    case.get("kind", kind) == kind and (self.alone or not case.get("alone")):
                 self.excuses.append((case, user, command, kind, text))
                 return case
         return None
@@ -195,6 +196,8 @@ class Pair:
             print(f"{user}$ {command}\n  peer {peer}\n  ours {ours}")
         if not names and LISTS.match(plain(command)):
             peer, ours = self.asked_again(user, command, peer, ours)
+        if plain(command).startswith(("srun", "salloc")):
+            self.alone |= bool(peer[0]) != bool(ours[0])
         if any(DEAD.search(answer[2]) for answer in (peer, ours)):
             self.alive()
         if plain(command).startswith("sbatch") and self.take_jobs((peer, ours)):
@@ -248,6 +251,7 @@ class Pair:
                 side.remote.tell("sh", "root", f"scancel -Q {number}")
                 side.remote.hear(ASK_S)
             side.add_job(number if all(numbers) else None)
+        self.alone |= any(numbers) and not all(numbers)
         return any(numbers) and not all(numbers)
 
     def new(self, theirs, mine):

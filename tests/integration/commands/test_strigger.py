@@ -156,7 +156,9 @@ def test_refusals(c):
     assert c.refused("strigger", "--set", "--jobid=99999", "--fini", "--program=/bin/true") == (
         "slurm_set_trigger: Invalid job id specified\n")
     assert "--program" in c.refused("strigger", "--set", "--down")
-    assert "absolute path" in c.refused("strigger", "--set", "--down", "-p", "true")
+    for path, word in (("true", 'must start with "/"'), ("/nosuch", "file not found"), ("/etc", "not regular file"),
+                       ("/etc/passwd", "file not executable")):
+        assert word in c.refused("strigger", "--set", "--down", "-p", path)
     assert "an event" in c.refused("strigger", "--set", "-p", "/bin/true")
     assert "needs --jobid" in c.refused("strigger", "--set", "--fini", "-p", "/bin/true")
     assert "Invalid node name" in c.refused("strigger", "--set", "--down", "--node=nosuch", "-p", "/bin/true")

@@ -148,9 +148,9 @@ def test_wrong_configuration(make_cluster):
 
 
 def test_none(cluster):
-    """Without a plugin a label is taken and forgotten; nodes are shared as ever."""
+    """Without a plugin a label is shown, and means nothing; nodes are shared as ever."""
     job = cluster.sbatch("--mcs-label=x", "-H", wrap="true")
-    assert label(cluster, job) == "N/A"
+    assert label(cluster, job) == "x"
     jobs = [cluster.sbatch("--exclusive=mcs", "-n1", "-w", "node1", wrap="sleep 1000") for _ in range(2)]
     for job in jobs:
         cluster.wait_state(job, "RUNNING")

@@ -15,7 +15,9 @@ static const struct row {
     bool select;
     int code;
 } rows[] = {
-    { "", "red", "g", "phys", false, NULL, false, 0 },
+    /* without a plugin a label is shown, and means nothing */
+    { "", "red", "g", "phys", false, "red", false, 0 },
+    { "", "two words", "g", "phys", false, NULL, false, 0 },
     { "MCSPlugin=mcs/none", NULL, "g", "phys", true, NULL, false, 0 },
     /* on demand: those that ask */
     { "MCSPlugin=mcs/user", NULL, "g", "phys", false, NULL, false, 0 },
