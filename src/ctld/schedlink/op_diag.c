@@ -10,6 +10,7 @@
 #include "ctld/front/front.h"
 #include "ctld/front/userstat.h"
 #include "ctld/front/view.h"
+#include "ctld/policy/policy.h"
 #include "ctld/schedlink/schedthread.h"
 #include "etcd/etcdlog.h"
 #include "journal/reign.h"
@@ -201,7 +202,7 @@ static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     struct stream_told told;
     ssize_t n_users;
 
-    if (reset && !cmd_is_admin(ctld, cmd)) {
+    if (reset && !policy_is_operator(ctld, cmd)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
