@@ -4,6 +4,7 @@
 #include "feed/limitrecords.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,37 @@ static size_t node_ids(struct feed *f, const struct cluster *c, const char *list
     hostlist_free(hl);
     *ret = ids;
     return n;
+}
+
+/* "node1*2,node3*1": how many tasks each node of the job's list gets.  It has no effect on a job whose
+ * list or number of tasks was changed since. */
+static void fill_task_nodes(struct feed *f, const struct cluster *c, const char *text)
+{
+    struct sched_job *s = &f->job;
+    uint32_t *tasks = feed_own(f, calloc(s->nreq + 1, sizeof(*tasks)));
+    uint64_t sum = 0, n = 0;
+    size_t i = 0;
+
+    for (const char *at = text, *end; *at && i < s->nreq; at = end + (*end == ',')) {
+        char name[256];
+        const struct node *node;
+        const char *star;
+
+        end = at + strcspn(at, ",");
+        star = memchr(at, '*', (size_t)(end - at));
+        if (!star || (size_t)(star - at) >= sizeof(name))
+            return;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)(star - at), at);
+        node = cluster_node_named(c, name);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)(end - star - 1), star + 1);
+        if (!node || node->rec->node_id != s->req_nodes[i] ||
+            parse_u64(name, 1, s->num_tasks, &n) < 0)
+            return;
+        tasks[i++] = (uint32_t)n;
+        sum += n;
+    }
+    if (i == s->nreq && sum == s->num_tasks)
+        s->req_tasks = tasks;
 }
 
 /* "cyclic:block,pack": the second part is the sockets'; a plane fills them. */
@@ -398,6 +430,8 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->extra = own_str(f, wanted_extra(conf, r));
     if (r->req_nodes)
         s->nreq = node_ids(f, c, r->req_nodes, &s->req_nodes);
+    if (r->task_nodes && s->nreq)
+        fill_task_nodes(f, c, r->task_nodes);
     if (r->exc_nodes)
         s->nexc = node_ids(f, c, r->exc_nodes, &s->exc_nodes);
     feed_fill_gres(f, r);

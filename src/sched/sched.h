@@ -300,6 +300,7 @@ struct sched_job {
     const char *features; /* constraint expression, NULL = none */
     bool may_boot;        /* nodes may boot for it to have them; it has such nodes as a whole */
     const uint32_t *req_nodes;
+    const uint32_t *req_tasks; /* so many tasks on each of them; NULL = as they fit */
     size_t nreq;
     const uint32_t *exc_nodes;
     size_t nexc;

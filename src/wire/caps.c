@@ -315,6 +315,7 @@ static const struct pb_cap rows[] = {
     STR("JobRecord", "prefer", TEXT),
     STR("JobRecord", "batch_features", TEXT),
     STR("JobRecord", "req_nodes", HOSTS),
+    STR("JobRecord", "task_nodes", HOSTS),
     STR("JobRecord", "exc_nodes", HOSTS),
     STR("JobRecord", "tres_per_node", TEXT),
     STR("JobRecord", "tres_per_job", TEXT),

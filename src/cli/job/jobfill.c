@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
@@ -194,6 +195,25 @@ static bool wants_hostfile(const struct jobopts *jo, const char *distribution)
     return jo->cmd == JOBOPTS_SALLOC || is_arbitrary(distribution);
 }
 
+/* A list says how many tasks each of its nodes gets. */
+static int fill_task_nodes(Pst__JobRecord *job, struct err *err)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    int status;
+
+    if (!job->req_nodes || strchr(job->req_nodes, '{')) /* the controller knows block{b1} */
+        return 0;
+    status = jobnodes_expand(job->req_nodes, &all, err);
+    if (status != 0)
+        return status;
+    if (!job->has_num_tasks)
+        job->num_tasks = (uint32_t)hostlist_count(all);
+    job->has_num_tasks = true;
+    if (job->num_tasks == hostlist_count(all))
+        job->task_nodes = jobnodes_counts(all);
+    return 0;
+}
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
@@ -222,6 +242,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = jobnodes_hostfile(&job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
         status = jobnodes_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
+    if (status == 0 && is_arbitrary(job->distribution))
+        status = fill_task_nodes(job, err);
     if (status == 0)
         status = jobnodes_fold(&job->req_nodes, &named);
     if (status == 0)

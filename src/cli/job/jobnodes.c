@@ -11,7 +11,10 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/readfile.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "cli/base/cli.h"
+#include "cli/job/tasks.h"
 
 #define NODEFILE_MAX (4u << 20)
 #define NODES_NAMED_MAX (1u << 20)
@@ -118,4 +121,64 @@ int jobnodes_fold(char **field, size_t *ret_n)
     if (ret_n)
         *ret_n = hostlist_count(names);
     return 0;
+}
+
+/* Add the names that one item stands for: "node[1-2]", "node1*3". */
+static int add_item(struct hostlist *all, const char *item, size_t len, struct err *err)
+{
+    _cleanup_free_ char *text = xasprintf_or_die("%.*s", (int)len, item);
+    char *star = strrchr(text, '*');
+    struct err why = { .text = "" };
+    uint64_t times = 1;
+
+    if (star)
+        *star++ = '\0';
+    if (star && parse_u64(star, 1, TASKS_MAX, &times) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "a list of nodes takes NAME*COUNT, not %.*s", (int)len,
+                       item);
+    for (; times > 0; times--)
+        if (hostlist_push_list(all, text, &why) < 0 || hostlist_count(all) > TASKS_MAX)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid node list: %s",
+                           why.text[0] ? why.text : text);
+    return 0;
+}
+
+int jobnodes_expand(const char *list, struct hostlist **ret_all, struct err *err)
+{
+    struct hostlist *all;
+    int status = 0;
+
+    check_mem_or_die(hostlist_new(&all));
+    for (const char *at = list; status == 0 && *at;) {
+        size_t len = hostlist_item_length(at);
+
+        status = add_item(all, at, len, err);
+        at += len + (at[len] == ',');
+    }
+    if (status == 0)
+        *ret_all = all;
+    else
+        hostlist_free(all);
+    return status;
+}
+
+char *jobnodes_counts(const struct hostlist *all)
+{
+    _cleanup_(hostlist_free) struct hostlist *sorted = NULL;
+    struct strbuf sb = STRBUF_INIT;
+    char *text;
+    size_t n = hostlist_count(all);
+
+    check_mem_or_die(hostlist_new(&sorted));
+    for (size_t i = 0; i < n; i++)
+        check_mem_or_die(hostlist_push(sorted, hostlist_nth(all, i)));
+    hostlist_sort(sorted);
+    for (size_t i = 0, first = 0; i < n; i++) {
+        if (i + 1 < n && strcmp(hostlist_nth(sorted, i), hostlist_nth(sorted, i + 1)) == 0)
+            continue;
+        strbuf_addf(&sb, "%s%s*%zu", first ? "," : "", hostlist_nth(sorted, i), i + 1 - first);
+        first = i + 1;
+    }
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
 }

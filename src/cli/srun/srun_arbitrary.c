@@ -11,37 +11,9 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/strbuf.h"
-#include "base/timefmt.h"
 #include "cli/srun/srun.h"
 #include "cli/job/jobnodes.h"
 #include "cli/job/tasks.h"
-
-/* Add the names that one item stands for: "node[1-2]", "node1*3". */
-static void add_item(struct hostlist *all, const char *item, size_t len)
-{
-    _cleanup_free_ char *text = xasprintf_or_die("%.*s", (int)len, item);
-    char *star = strrchr(text, '*');
-    struct err err = { .text = "" };
-    uint64_t times = 1;
-
-    if (star)
-        *star++ = '\0';
-    if (star && parse_u64(star, 1, TASKS_MAX, &times) < 0)
-        cli_die(CLI_EXIT_FAILED, "a list of nodes takes NAME*COUNT, not %.*s", (int)len, item);
-    for (; times > 0; times--)
-        if (hostlist_push_list(all, text, &err) < 0 || hostlist_count(all) > TASKS_MAX)
-            cli_die(CLI_EXIT_FAILED, "Invalid node list: %s", err.text[0] ? err.text : text);
-}
-
-/* Commas within brackets part no items. */
-static size_t item_len(const char *p)
-{
-    size_t n = 0;
-
-    for (bool inside = false; p[n] && (inside || p[n] != ','); n++)
-        inside = p[n] == '[' || (inside && p[n] != ']');
-    return n;
-}
 
 static void set_option(struct srun_part *p, enum jobopt id, const char *text)
 {
@@ -93,13 +65,8 @@ void srun_arbitrary(struct srun_part *p)
     if ((nodes || nodefile ? jobnodes_list(nodes ? nodes : nodefile, !nodes, &text, &err)
                            : jobnodes_hostfile(&text, &err)) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
-    check_mem_or_die(hostlist_new(&all));
-    for (const char *at = text; *at;) {
-        size_t len = item_len(at);
-
-        add_item(all, at, len);
-        at += len + (at[len] == ',');
-    }
+    if (jobnodes_expand(text, &all, &err) != 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
     tasks = (uint32_t)jobopts_num(&p->opts, JO_NTASKS, hostlist_count(all));
     if (p->opts.from[JO_NTASKS] == 1 + OPT_FROM_ENV) /* the job's number, which no list need have */
         tasks = MIN(tasks, (uint32_t)hostlist_count(all));

@@ -640,6 +640,11 @@ static void follow_programs(struct ctld *ctld)
     batch_done(&b);
 }
 
+void power_made(struct ctld *ctld)
+{
+    follow_programs(ctld);
+}
+
 static void tick_power(struct ctld *ctld, int64_t now)
 {
     struct powersave *ps = ctld->powersave;
@@ -654,7 +659,7 @@ static void tick_power(struct ctld *ctld, int64_t now)
         return;
     ps->last_us = now;
     ps->wake = false;
-    follow_programs(ctld); /* nodes that were made meanwhile */
+    follow_programs(ctld);
     recheck_jobs(ctld);
     power_up(ctld, now);
     power_down(ctld, now);

@@ -22,6 +22,7 @@
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/node/certtoken.h"
+#include "ctld/node/powersave.h"
 #include "ctld/link/nodelink.h"
 #include "ctld/resv/resv.h"
 #include "ctld/topology/topoclaim.h"
@@ -137,6 +138,7 @@ static void op_node_create(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     (void)membership_follow(ctld); /* disk full: the next change does it, or the next start */
+    power_made(ctld);
     core_ok(ctld, cmd, ctld->applied_lsn);
 }
 

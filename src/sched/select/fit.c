@@ -14,6 +14,7 @@
 #include "sched/sched.h"
 #include "sched/select/gresfit.h"
 #include "sched/select/nodeview.h"
+#include "sched/state/classes.h"
 #include "sched/state/fits.h"
 #include "sched/state/nodes.h"
 #include "sched/state/parts.h"
@@ -225,6 +226,13 @@ static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
         ret->tasks = MIN(ret->tasks, k->ntasks_per_node);
     if (k->ngres && !gres_fit(p, id, &g, units, ret))
         return false;
+    if (k->nlisted) {
+        uint32_t want = shape_listed(p->cls->shape, id);
+
+        if (!want || ret->tasks < want)
+            return false;
+        ret->tasks = want;
+    }
     return ret->tasks >= (k->num_tasks ? 1 : MAX(k->ntasks_per_node, 1u));
 }
 

@@ -29,7 +29,11 @@ uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
     uint32_t most = 0;
 
     bitmap_zero(s->dup);
-    for (uint32_t i = 0; i < s->nkinds; i++)
+    if (p->k->nlisted) /* each node has tasks of its own */
+        BITMAP_FOREACH (mask, id)
+            if (node_admits(p, id, &most))
+                bitmap_set(s->dup, id);
+    for (uint32_t i = 0; !p->k->nlisted && i < s->nkinds; i++)
         if (node_admits(p, s->kinds[i].like, &most))
             bitmap_or(s->dup, s->kinds[i].nodes);
     BITMAP_FOREACH (s->odd, id)

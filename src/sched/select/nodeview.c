@@ -34,8 +34,9 @@ void pick_take_whole(struct pick *p, bool boot)
     p->share = p->share_max;
     p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
                p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
-               !k->core_spec && !p->part->node_cpus && !p->part->max_cpus_per_socket &&
-               !p->s->uids && !p->s->labels && !p->s->advs && !k->resv;
+               !k->core_spec && !k->nlisted && !p->part->node_cpus &&
+               !p->part->max_cpus_per_socket && !p->s->uids && !p->s->labels && !p->s->advs &&
+               !k->resv;
     p->s->alike.known = false;
 }
 

@@ -135,7 +135,7 @@ static void caps_of(const struct pick *p, const struct fit *f, uint32_t *ret)
 /* Does what a node holds depend on its kind alone? */
 static bool by_kind(const struct pick *p)
 {
-    return p->idle || (p->whole && !p->s->advs);
+    return !p->k->nlisted && (p->idle || (p->whole && !p->s->advs));
 }
 
 static int reserve_caps(struct sched *s, const struct topo_ask *ask)

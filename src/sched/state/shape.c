@@ -163,7 +163,15 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
 /* How many numbers there are in sh->nodes. */
 static uint32_t count_numbers(const struct shape_key *k)
 {
-    return k->nreq + k->nexc + k->ncounts + 3u * k->nlics;
+    return k->nreq + k->nexc + k->ncounts + 3u * k->nlics + k->nlisted;
+}
+
+uint32_t shape_listed(const struct shape *shape, uint32_t node_id)
+{
+    const struct shape_key *k = &shape->key;
+    const uint32_t *at = bsearch(&node_id, shape->nodes, k->nreq, sizeof(*at), by_number);
+
+    return at && k->nlisted ? shape->nodes[count_numbers(k) - k->nlisted + (at - shape->nodes)] : 0;
 }
 
 struct job_lic shape_lic(const struct shape *shape, uint32_t i)
@@ -192,6 +200,23 @@ static void add_lics(const struct sched *s, struct shape *sh, const struct job_l
     k->lics_any = want->layered && want->any;
 }
 
+/* After all others; those of a node that is listed twice count together. */
+static void add_listed(struct shape *sh, const struct sched_job *job)
+{
+    uint32_t *tasks = sh->nodes + count_numbers(&sh->key);
+
+    if (!job->req_tasks)
+        return;
+    memset(tasks, 0, sh->key.nreq * sizeof(*tasks));
+    for (size_t i = 0; i < job->nreq; i++) {
+        const uint32_t *at =
+            bsearch(&job->req_nodes[i], sh->nodes, sh->key.nreq, sizeof(*at), by_number);
+
+        tasks[at - sh->nodes] += job->req_tasks[i];
+    }
+    sh->key.nlisted = sh->key.nreq;
+}
+
 static int shape_build(const struct sched *s, const struct sched_job *job,
                        const struct job_lics *want, const struct sched_job_resv *resv,
                        struct shape **ret)
@@ -212,7 +237,7 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     if (!sh)
         return -ENOMEM;
     r = alloc_text(sh, job);
-    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + job->nnode_counts + 3 * nlics + 1) *
+    sh->nodes = r == 0 ? malloc((2 * job->nreq + job->nexc + job->nnode_counts + 3 * nlics + 1) *
                                 sizeof(*sh->nodes))
                        : NULL;
     if (r == 0 && !sh->nodes)
@@ -227,6 +252,7 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     sh->key.ncounts =
         copy_ids(sh->nodes + sh->key.nreq + sh->key.nexc, job->node_counts, job->nnode_counts);
     add_lics(s, sh, want);
+    add_listed(sh, job);
     add_gres(sh, job);
     sh->key.features_off = UINT32_MAX;
     if (job->features && job->features[0])

@@ -30,10 +30,12 @@ struct shape {
         uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
         uint32_t resv;                /* the reservation that the job is to run in; 0: none */
         uint32_t segment_size, switches;
+        uint32_t nlisted; /* nreq when it says how many tasks each node listed gets, else 0 */
         uint16_t nlics, lics_any; /* licences that are resources with layers: shape_lic() */
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
-    /* required, then excluded ids, then node counts, each sorted; then licences, see shape_lic() */
+    /* required, then excluded ids, then node counts, each sorted; then licences, see shape_lic();
+     * then the tasks of each required node, see shape_listed() */
     uint32_t *nodes;
     char *text; /* NUL-separated strings */
     uint32_t ntext;
@@ -87,5 +89,7 @@ uint32_t shape_must(const struct shape *shape);
  * its other licences too. */
 struct job_lic;
 struct job_lic shape_lic(const struct shape *shape, uint32_t i);
+/* How many tasks this node gets of a job that lists them by node; 0: it is not listed. */
+uint32_t shape_listed(const struct shape *shape, uint32_t node_id);
 double shape_nodes(const struct shape *shape); /* the least number of nodes asked for */
 double shape_cpus(const struct shape *shape);

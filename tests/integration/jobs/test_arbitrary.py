@@ -55,3 +55,33 @@ def test_without_a_job(c):
     assert sorted(out.splitlines()) == ["0: node3", "1: node1", "2: node3"]
     assert c.refused("srun", "-n3", "-m", "arbitrary", "true") == (
         "srun: error: With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option\n")
+
+
+# Where each task has a CPU of its own, a node must give as many CPUs as the list has tasks for it.
+@pytest.mark.parametrize("listed, each", [
+    ("node3,node1,node3", "1,2"), ("node2,node2,node2,node1", "1,3"), ("node1,node3*4", "1,4"), ("node2,node2", "2")])
+def test_the_job_is_sized_by_the_list(c, listed, each):
+    tasks = [name for item in listed.split(",") for name in [item.split("*")[0]] * int((item.split("*") + ["1"])[1])]
+    wanted = [f"{rank}: {name} {each}" for rank, name in enumerate(tasks)]
+    show = ["bash", "-c", "echo $SLURMD_NODENAME $SLURM_TASKS_PER_NODE"]
+    assert sorted(c.run("srun", "-l", "-m", "arbitrary", "-w", listed, *show).out.splitlines()) == wanted
+    hosts = c.work / "hosts"
+    hosts.write_text("\n".join(tasks) + "\n")
+    in_file = {"SLURM_HOSTFILE": str(hosts)}
+    assert sorted(c.run("srun", "-l", "-m", "arbitrary", *show, env=in_file).out.splitlines()) == wanted
+    out = c.run("salloc", "-m", "arbitrary", "bash", "-c", "echo $SLURM_NTASKS $SLURM_TASKS_PER_NODE", env=in_file).out
+    assert out == f"{len(tasks)} {each}\n"
+
+
+def test_more_tasks_than_a_node_holds(c):
+    assert c.refused("srun", "-m", "arbitrary", "-w", "node1,node2*5", "true").endswith(
+        "Requested node configuration is not available\n")
+
+
+def test_a_list_that_was_changed_since(c):
+    """The counts are those of another list, so the tasks go where they fit."""
+    job = c.sbatch("-H", "-m", "arbitrary", "-w", "node1,node3,node3", wrap="echo $SLURM_TASKS_PER_NODE")
+    c.run("scontrol", "update", f"jobid={job}", "reqnodelist=node[1-2]")
+    c.run("scontrol", "release", job)
+    c.wait_end(job)
+    assert c.out(job) == "2,1\n"

@@ -393,6 +393,16 @@ def test_reboot_for_a_job(cloud):
     assert c.wait_state(job, "PENDING")["Restarts"] == "1"
 
 
+def test_made_nodes_are_off_at_once(cloud):
+    """Between two passes over the power of all nodes too: a job may be sent there in the same breath."""
+    c = cloud(clouds=1, conf="MaxNodeCount=8\nSlurmctldParameters=power_save_interval=60")
+    c.run("scontrol", "create", "nodename=new[1-2]", "cpus=2", "realmemory=1000", "state=cloud")
+    assert c.full("new1") == "IDLE+CLOUD+DYNAMIC_NORM+POWERED_DOWN"
+    assert c.short("new2") == "idle~"
+    c.run("scontrol", "create", "nodename=later", "cpus=2", "realmemory=1000", "state=future")
+    assert c.run("sinfo", "-h", "-N", "-F", "-n", "later", "-o", "%t").out == "futr\n"
+
+
 def test_states_that_keep_power(cloud):
     """SuspendExcStates may name what a node shows of reservations and of the plan."""
     c = cloud(clouds=3, suspend_time="3", conf="SuspendExcStates=RESERVED")

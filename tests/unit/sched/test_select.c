@@ -34,6 +34,10 @@ static const char *const part_whole[] = { "whole" };
 #define GPU(...)                                                                                   \
     .gres = (const struct sched_gres_req[]){ { .name = "gpu", __VA_ARGS__ } }, .ngres = 1
 
+#define LISTED(first, second)                                                                      \
+    .req_nodes = (const uint32_t[]){ 0, 2 }, .req_tasks = (const uint32_t[]){ first, second },     \
+    .nreq = 2, .min_nodes = 2, .max_nodes = 2, .num_tasks = (first) + (second)
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct example {
@@ -45,6 +49,19 @@ static const struct example {
     bool by_cpu;                /* CR_CPU */
     bool three;                 /* node 1 has GPUs too */
 } examples[] = {
+    { "-m arbitrary: nodes get what the list says",
+      "n0[0-1]t1m200 n2[0-1,8-9]t3m400",
+      { JOB(LISTED(1, 3)) } },
+    { "-m arbitrary: and the other way round",
+      "n0[0-1,8-9]t3m400 n2[0-1]t1m200",
+      { JOB(LISTED(3, 1)) } },
+    { "-m arbitrary: not less",
+      "n2[0-15]t15m1600 | -",
+      { JOB(.req_nodes = (const uint32_t[]){ 2 }, .nreq = 1, .num_tasks = 15),
+        JOB(LISTED(2, 1)) } },
+    { "-m arbitrary: whole nodes",
+      "n0[0-15]t1m1600 n2[0-15]t3m1600",
+      { JOB(LISTED(1, 3), .exclusive = true) } },
     /* recorded: memory, threads and geometry */
     { "transcript 27, job 7: -n3", "n0[0-1,8-9]t3m400", { JOB(.num_tasks = 3) } },
     { "transcript 27, job 8: -n3 --threads-per-core=1",
