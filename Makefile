@@ -95,10 +95,10 @@ images:
 	mkdir -p $(BUILD)
 	deploy/images/make $(BUILD) $(ARGS)
 
-## test-kube: our client, definitions, roles and operator on a real kube-apiserver and controllers, a Go module, and etcd
+## test-kube: our client, roles, operator and bridge on a real kube-apiserver and controllers, a Go module, and etcd; KILLS=1000
 .PHONY: test-kube
 test-kube: build
-	tests/kube/run $(BUILD) $(ARGS)
+	$(if $(KILLS),PENSTOCK_KILLS=$(KILLS)) tests/kube/run $(BUILD) $(ARGS)
 
 ## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
 .PHONY: test-kafka

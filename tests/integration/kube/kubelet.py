@@ -79,6 +79,9 @@ class Kubelet:
         return False
 
     def start(self, pod):
+        now_there = self.api.get("pods", pod["metadata"]["name"])
+        if not now_there or now_there["metadata"]["uid"] != pod["metadata"]["uid"] or now_there["metadata"].get("deletionTimestamp"):
+            return True  # the list is of a moment ago, and a kubelet begins nothing in a pod that ends
         name = pod["spec"]["hostname"]
         args = pod["spec"]["containers"][0]["args"]
         conf = args[args.index("--conf") + 1].strip("'")

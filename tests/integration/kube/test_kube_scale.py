@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from conftest import wait_until
-from kubelet import Kubelet
+from kubelet import WORKER, Kubelet
 from manifests import documents
 from operated import CLUSTER as OPERATED, Operator, rest  # noqa: F401  names of fixtures
 from realapi import RealApi
@@ -25,6 +25,13 @@ class RealOperator(Operator):
         super().__init__(c, rest, folder)
         self.api = RealApi(server, OPERATOR)
         self.kubelet = Kubelet(self.api, c, nodes=MOST)
+
+    def workers(self):
+        """Kubernetes' own controllers make pods too."""
+        return [p for p in self.api.all("pods") if p["metadata"]["labels"].get(WORKER[0]) == WORKER[1]]
+
+    def pods(self):
+        return [p["metadata"]["name"] for p in self.workers() if not p["metadata"].get("deletionTimestamp")]
 
 
 @pytest.fixture
