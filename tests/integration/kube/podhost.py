@@ -24,7 +24,7 @@ from conftest import BUILD, ROOT, Daemon
 from apiserver import Refusal, now
 
 PORT = 6817  # of slurmctld in pods
-PATH = ":".join(f"/mnt/src/{d}" for d in ("ctld", "noded", "stepd", "cli", "penstock")) + ":/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = ":".join(f"/mnt/src/{d}" for d in ("ctld", "noded", "stepd", "cli", "penstock", "rest")) + ":/usr/sbin:/usr/bin:/sbin:/bin"
 # What a container sees: $1 has its folders, $2 is its name, $3 its user; the rest is its command.
 INSIDE = """set -e
 root=$1 name=$2 user=$3; shift 3
@@ -60,9 +60,9 @@ def is_ready(pod):
 class Proxy:
     """A Service: connections of its address go to one of its pods that are ready."""
 
-    def __init__(self, address, choose):
-        self.choose = choose
-        self.listener = socket.create_server((address, PORT))
+    def __init__(self, address, choose, port=PORT):
+        self.choose, self.port = choose, port
+        self.listener = socket.create_server((address, port))
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -76,7 +76,7 @@ class Proxy:
     def serve(self, client):
         address = self.choose()
         try:
-            with client, socket.create_connection((address, PORT), 5) if address else client as server:
+            with client, socket.create_connection((address, self.port), 5) if address else client as server:
                 if not address:
                     return
                 server.settimeout(None)
@@ -116,8 +116,8 @@ def free_network():
 
 
 class PodHost:
-    def __init__(self, api, folder, name="h", replicas=3):
-        self.api, self.dir, self.name, self.replicas = api, Path(folder), name, replicas
+    def __init__(self, api, folder, name="h", replicas=3, workers=("w-0",)):
+        self.api, self.dir, self.name, self.replicas, self.workers = api, Path(folder), name, replicas, workers
         self.net = free_network()
         self.running, self.trouble = True, None
         self.procs = {}  # uid of a pod -> its process, and its claims: (disk, where it is)
@@ -155,10 +155,14 @@ class PodHost:
         for i in range(self.replicas):
             pod = f"{self.name}-controller-{i}"
             lines.append(f"{self.address(i)} {pod}.{self.name}-controller-internal.default {pod}")
-        return "\n".join(lines + ["127.0.0.1 w-0 login", ""]).encode()
+        return "\n".join(lines + [f"127.0.0.1 {' '.join(self.workers)} login", ""]).encode()
 
     def leader_address(self):
-        service = self.api.get("services", f"{self.name}-controller")
+        return self.ready_address(f"{self.name}-controller")
+
+    def ready_address(self, service):
+        """Of a pod behind the Service."""
+        service = self.api.get("services", service)
         selector = service["spec"]["selector"].items() if service else ()
         chosen = [p for p in self.api.all("pods") if selector and selector <= p["metadata"].get("labels", {}).items() and is_ready(p) and
                   not p["metadata"].get("deletionTimestamp")]
@@ -194,7 +198,7 @@ class PodHost:
 
     def mount(self, pod, container, root):
         """The files of the container's volumes: root's, read by the group of fsGroup, as a kubelet leaves them."""
-        group = pod["spec"]["securityContext"]["fsGroup"]
+        group = pod["spec"].get("securityContext", {}).get("fsGroup", 0)
         volumes, claims = {v["name"]: v for v in pod["spec"]["volumes"]}, []
         for m in container["volumeMounts"]:
             volume, there = volumes[m["name"]], root / m["mountPath"].lstrip("/")
@@ -202,7 +206,7 @@ class PodHost:
             mode = volume.get("projected", volume.get("secret", {})).get("defaultMode", 0o644)
             for source in sources:
                 for name, data in self.data(source):
-                    put(there / name, data, mode | 0o440, 0, group)
+                    put(there / name, data, mode | 0o440 if group else mode, 0, group)
             claim = volume.get("persistentVolumeClaim", {}).get("claimName")
             if claim and (self.dir / claim).exists():
                 there.parent.mkdir(parents=True, exist_ok=True)
@@ -241,9 +245,9 @@ class PodHost:
             put(root / "etc/slurm/slurm.key", base64.b64decode(self.api.get("secrets", "slurm")["data"]["slurm.key"]), 0o600)
         return root
 
-    def login(self, *argv, timeout=60):
+    def login(self, *argv, timeout=60, input=None):
         return subprocess.run(self.inside(self.login_root(), "login", 0, *argv), capture_output=True, text=True, env=self.env, cwd="/",
-                              timeout=timeout)
+                              timeout=timeout, input=input)
 
     def start_worker(self, port):
         """A node that has the key, and asks the Service for the rest."""
@@ -314,12 +318,13 @@ class PodHost:
             return True
         return False
 
+    def probe(self, pod):
+        return self.answers(pod["status"]["podIP"], PORT, pod["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"])
+
     @staticmethod
-    def probe(pod):
-        path = pod["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"]
+    def answers(address, port, path):
         try:
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                    f"http://{pod['status']['podIP']}:{PORT}{path}", timeout=2) as answer:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://{address}:{port}{path}", timeout=2) as answer:
                 return answer.status < 400
         except (OSError, urllib.error.URLError):
             return False
