@@ -38,13 +38,13 @@ class Bridge:
 
     def __init__(self, c, rest, folder, options=(), rules="identityNamespaces: [trusted]\n"):
         self.c, self.rest, self.folder, self.options, self.rules = c, rest, folder, options, rules
-        self.api = ApiServer()
+        self.api, self.nodes = ApiServer(), [f"ext{i}" for i in range(1, 9)]
         self.daemon, self.running = None, True
 
     def __enter__(self):
         self.api.__enter__()
-        for i in range(1, 9):
-            self.api.create("nodes", {"metadata": {"name": f"ext{i}"}})
+        for name in self.nodes:
+            self.api.create("nodes", {"metadata": {"name": name}})
         (self.folder / "token").write_text(self.rest.token("root"))
         (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n{self.rules}")
         self.api.kubeconfig(self.folder / "kubeconfig")
