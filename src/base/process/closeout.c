@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 
-/* A stream keeps no reason of a write that failed before.  Whoever ends at once after one leaves it in
- * errno.  0: it is not known. */
+/* A stream keeps no reason of a write that failed before.  Whoever ends at once after one leaves
+ * it in errno.  0: it is not known. */
 static int known_reason(int at_exit)
 {
     static const int reasons[] = { ENOSPC, EDQUOT, EFBIG, EPIPE, EIO };

@@ -5,5 +5,5 @@
 
 /* When the process ends and not all of its standard output was written, `program` says so on
  * standard error, and its exit code is 1 where it was to be 0.  Nobody needs a word about a reader
- * that has gone.  `program` is kept, not copied.  Called more than once, it is told once.  -ENOMEM. */
+ * that has gone.  `program` is kept, not copied.  Called again, it is told once.  -ENOMEM. */
 int closeout_begin(const char *program);

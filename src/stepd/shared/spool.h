@@ -9,8 +9,8 @@
  *       trace                            encoded StepTrace, once the tasks run
  *       sock                             the step daemon's control socket
  *       exit                             encoded StepEnd, put there whole when the step is over
- *   <spool>/job<ID>                      link to the folder of the batch step, while it is there; the
- *                                        number has five digits at least
+ *   <spool>/job<ID>                      link to the folder of the batch step, while it is there;
+ *                                        the number has five digits at least
  *   <spool>/proc.<PID>                   encoded UserProcess: one that serves a connection for a
  *   job
  *   <spool>/credentials                  what is not taken again, see noded/jobs/seen.h
@@ -51,8 +51,8 @@ int spool_write(const char *dir, const char *name, const void *data, size_t len,
                 uid_t uid, gid_t gid);
 /* The same by a temporary file and rename: a reader sees all of it or nothing. */
 int spool_put_msg(const char *dir, const char *name, const ProtobufCMessage *msg);
-/* Make, or let point to this run, the link under which its script is known to users: SPOOL/job00073/
- * slurm_script.  spool_remove_step() and spool_remove_job() remove it. */
+/* Make, or let point to this run, the link under which its script is known to users:
+ * SPOOL/job00073/slurm_script.  spool_remove_step() and spool_remove_job() remove it. */
 int spool_link_script(const char *spool, uint32_t job_id, uint64_t run_id);
 /* The script of the batch step in step_dir: by that link when it leads there. */
 void spool_script(const char *step_dir, uint32_t job_id, char *buf, size_t size);

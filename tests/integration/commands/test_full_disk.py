@@ -40,6 +40,6 @@ def test_another_failure_keeps_its_code(c):
 
 def test_a_reader_that_stops(c):
     """Nobody is told of a reader who has seen enough."""
-    read = subprocess.run(["bash", "-c", f"trap '' PIPE; {program('scontrol')} show config | true; echo ${{PIPESTATUS[0]}}"], env=c.env, cwd=c.work,
-                          capture_output=True, text=True, timeout=60)
+    script = f"trap '' PIPE; {program('scontrol')} show config | true; echo ${{PIPESTATUS[0]}}"
+    read = subprocess.run(["bash", "-c", script], env=c.env, cwd=c.work, capture_output=True, text=True, timeout=60)
     assert read.stdout in ("0\n", "1\n") and "not complete" not in read.stderr, read

@@ -96,7 +96,8 @@ def test_large_script_is_whole(c):
 
 def test_name_of_the_script(c):
     """life-11.14: $0 is SPOOL/jobNNNNN/slurm_script, which a script may look at while it runs; nothing of that name stays."""
-    job = c.sbatch(wrap="echo $0; basename $0; cat $0; cd $(dirname $0) && ls -l slurm_script; while [ ! -e go ]; do cd $SLURM_SUBMIT_DIR; sleep 0.1; done")
+    job = c.sbatch(wrap="echo $0; basename $0; cat $0; cd $(dirname $0) && ls -l slurm_script; cd $SLURM_SUBMIT_DIR; "
+                        "while [ ! -e go ]; do sleep 0.1; done")
     wait_until(lambda: "rwx" in c.out(job), "it runs")
     (c.work / "go").touch()
     c.wait_end(job)

@@ -732,7 +732,7 @@ static void test_backfill_beside(void **state)
     sched_free(s);
 }
 
-/* Nodes that a controller which has just started waits for count in the answer, and start nothing. */
+/* Nodes that a new controller waits for count in the answer, and start nothing. */
 static void test_when_awaited(void **state)
 {
     struct sched *s = cluster();
