@@ -175,6 +175,14 @@ static void test_floating(void **state)
     expect_span(y, 0, 0, 31, "0");
     expect_span(y, 0, 500, 31, "0"); /* whenever it begins */
     expect_span(y, 0, 0, SCHED_UNLIMITED, "0");
+    {
+        struct sched_alloc_node node = { .node_id = 1 };
+        const struct sched_alloc alloc = { .nodes = &node, .nnodes = 1 };
+
+        assert_true(adv_limit(y->s, 0, &alloc, NOW, NOW + 90 * MINUTE) == NOW + 30 * MINUTE);
+        node.node_id = 0;
+        assert_true(adv_limit(y->s, 0, &alloc, NOW, NOW + 90 * MINUTE) == NOW + 90 * MINUTE);
+    }
 }
 
 /* Cores of a node: the others are free for all. */
