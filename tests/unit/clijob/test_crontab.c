@@ -1,4 +1,4 @@
-/* test_crontab.c - the text of a crontab: options, variables, entries, and what is told of mistakes */
+/* test_crontab.c - the text of a crontab: options, variables, entries, mistakes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

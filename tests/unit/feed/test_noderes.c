@@ -1,5 +1,5 @@
-/* test_noderes.c - the devices of a node as the scheduler takes them: how many by the configuration,
- * which are where by the registration */
+/* test_noderes.c - the devices of a node as the scheduler takes them: how many by the
+ * configuration, which are where by the registration */
 #include "model_util.h"
 #include "json_util.h"
 

@@ -1,4 +1,4 @@
-/* test_nodegres.c - the node's devices by gres.conf: as they are registered, given to steps, printed */
+/* test_nodegres.c - the node's devices by gres.conf: registered, given to steps, printed */
 #include "conf_util.h"
 
 #include "noded/hw/nodegres.h"

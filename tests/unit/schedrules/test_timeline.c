@@ -1,5 +1,5 @@
-/* test_timeline.c - when and where a blocked job will start, what that reserves, and what is kept of
- * it from one backfill to the next */
+/* test_timeline.c - when and where a blocked job will start, what that reserves, and what is kept
+ * of it from one backfill to the next */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_bcastwrite.c - the receiving end of sbcast: files are there whole or not at all, and nothing is
- * written but what was named */
+/* test_bcastwrite.c - the receiving end of sbcast: files are there whole or not at all, and nothing
+ * is written but what was named */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
