@@ -1,5 +1,6 @@
-/* fuzz_kubeworker.c - workers, nodes and records of Slurm whose words anybody may have written: what is
- * decided about them never ends a worker that has begun without Slurm's word */
+/* fuzz_kubeworker.c - workers, nodes and records of Slurm whose words anybody may have written
+ *
+ * What is decided about them never ends a worker that has begun without Slurm's word. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -20,8 +20,8 @@ struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
 /* Is what follows known at present? */
 bool slurmnodes_is_known(const struct slurmnodes *l);
 /* name, state, reason, reason_changed_at, comment, topology, features, active_features, cpus,
- * last_busy, reservation as slurmrestd writes them; NULL: slurmctld has no such node, or nothing is known.  Borrowed until
- * the next turn. */
+ * last_busy, reservation as slurmrestd writes them; NULL: slurmctld has no such node, or nothing is
+ * known.  Borrowed until the next turn. */
 const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name);
 /* All nodes, in order of names; none when they are not known. */
 void slurmnodes_walk(const struct slurmnodes *l, void (*fn)(void *ctx, const json_t *node),

@@ -349,8 +349,8 @@ static void deny_unless_given(void *ctx, const char *name, uint32_t index, const
     x->to->deny[x->to->n_deny++] = dev;
 }
 
-/* A file that several devices have, as parts of a GPU have that of the GPU, is denied to those alone
- * who were given none of them. */
+/* A file that several devices have, as parts of a GPU have that of the GPU, is denied to those
+ * alone who were given none of them. */
 static void allow_if_given(void *ctx, const char *name, uint32_t index, const char *path)
 {
     struct denial *x = ctx;

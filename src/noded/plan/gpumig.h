@@ -1,7 +1,8 @@
 /* gpumig.h - parts of GPUs (MIG): which one a capability device belongs to
  *
- * The driver says it: ROOT/proc/driver/nvidia/capabilities/gpu0/mig/gi7/access has the number of the
- * device nvidia-cap66, and one of the files of a line MultipleFiles= of gres.conf is that device. */
+ * The driver says it: ROOT/proc/driver/nvidia/capabilities/gpu0/mig/gi7/access has the number of
+ * the device nvidia-cap66, and one of the files of a line MultipleFiles= of gres.conf is that
+ * device. */
 #pragma once
 
 #include <stdbool.h>

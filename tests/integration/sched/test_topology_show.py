@@ -170,8 +170,9 @@ def test_tg_541_a_fabric_that_changes_inside_needs_no_file(controller, tmp_path)
     model, skeleton = tmp_path / "model.yaml", tmp_path / "topology.yaml"
 
     def topograph(*args):
+        env = {**c.env, "PATH": f"{BUILD}/src/cli:/usr/bin:/bin"} if args[0] == "--apply" else None
         done = subprocess.run([program("penstock"), "topograph", "generate", "-p", "model", "-i", model, *args], capture_output=True,
-                              text=True, timeout=60, env={**c.env, "PATH": f"{BUILD}/src/cli:/usr/bin:/bin"} if args[0] == "--apply" else None)
+                              text=True, timeout=60, env=env)
         assert done.returncode == 0, done
     model.write_text(fabric("a", "b", "c", "d"))
     topograph("-y", "--skeleton", "-o", skeleton)

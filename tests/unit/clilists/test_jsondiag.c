@@ -1,4 +1,4 @@
-/* test_jsondiag.c - numbers of sdiag --json and GET diag/: none is wider than its version declares */
+/* test_jsondiag.c - numbers of sdiag --json and GET diag/: none is wider than declared */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

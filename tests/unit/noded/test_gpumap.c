@@ -14,6 +14,7 @@
 
 #include "noded/noded.h"
 #include "noded/plan/gpumap.h"
+#include "noded/plan/gpumig.h"
 
 static char folder[] = "/tmp/penstock-gpumap-XXXXXX";
 
@@ -161,12 +162,18 @@ static void test_parts(void **state)
     struct gres_rows rows = { .rows = all, .n = 4 };
     struct noded d = { .name = (char *)"n1", .gres = &rows, .conf = read_conf() };
     struct njob *both, *second;
+    struct gpumig mig;
 
     (void)state;
     put_part("gpu0", "gi7", "DeviceFileMinor: 66\nDeviceFileMode: 292\n");
     put_part("gpu0", "gi8", "DeviceFileMinor: 75\n");
     put_part("gpu0", "gi9", "DeviceFileMinor: x\n");
     put_part("gpu0", "other", "DeviceFileMinor: 99\n");
+    assert_true(gpumig_find(folder, "/dev/nvidia-caps/nvidia-cap75", &mig));
+    assert_true(mig.gpu == 0 && mig.part == 8);
+    assert_false(gpumig_find(folder, "/dev/nvidia-caps/nvidia-cap", &mig));
+    assert_false(gpumig_find(folder, "/dev/nvidia0", &mig));
+    assert_false(gpumig_find("/nowhere", "/dev/nvidia-caps/nvidia-cap75", &mig));
     put_text("0", "of an earlier day");
     put_text("0.3", "a part that is not there any more");
     put_text("0.3.1", "somebody else's");
