@@ -49,14 +49,3 @@ def test_slurmrestd_that_is_away(hasty, rest):
     finally:
         rest.start()
     hasty.bound("new", "newer", timeout=40)
-
-
-def test_slurmctld_that_is_away(hasty, external):
-    """slurmrestd alone has no answer either."""
-    external.kill_ctld()
-    try:
-        hasty.pod("b")
-        wait_until(lambda: told(hasty.api, "SlurmUnknown"), f"it is told {hasty.api.all('events')}", 30)
-    finally:
-        external.start_ctld()
-    hasty.bound("b", timeout=40)
