@@ -351,7 +351,7 @@ static bool addresses_fit(const Pst__NodeUpdateRequest *req, const struct hostli
     const char *list = req->set ? req->set->addr : NULL;
     struct err err = { .text = "" };
 
-    if (!list || (*list && hostlist_count(hl) == 1 && !strpbrk(list, "[,")))
+    if (!list || !*list || (hostlist_count(hl) == 1 && !strpbrk(list, "[,")))
         return true;
     return hostlist_parse_most(list, hostlist_count(hl), ret_addrs, &err) == 0 &&
            hostlist_count(*ret_addrs) == hostlist_count(hl);

@@ -17,7 +17,8 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A word without "gres/"; 0 or an ESLURM code.  None of what the cluster does not have is no mistake. */
+/* A word without "gres/"; 0 or an ESLURM code.  None of what the cluster does not have is no
+ * mistake. */
 static int check_word(const char *types, char *word, uint64_t most)
 {
     struct gres_text g;
