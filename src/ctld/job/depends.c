@@ -223,7 +223,6 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
     split_array(ctld, job_id, ended);
     j = cluster_job(ctld->cluster, job_id);
     if (!j || !job_is_pending(j->rec) || !j->rec->dependency || het_is_follower(j->rec) ||
-        job_is_held(j->rec) || /* looked at when it is released */
         depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);

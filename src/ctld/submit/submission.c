@@ -321,8 +321,8 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
         return refuse_numbered(s, ESLURM_DEPENDENCY);
     depends_uniq(&d);
     r = depends_check(&d, s->ctld->cluster, job_id, depends_depth(s->ctld));
-    if (r == 0 && (s->hold || job_is_held(s->rec))) {
-        /* other jobs may come and go until it is released: it is looked at then */
+    if (r == 0 && (s->hold || job_is_held(s->rec)) && strcasestr(s->rec->dependency, "singleton")) {
+        /* others of its name may come and go until it is released: it is looked at then */
         if (depends_format(&d, &text) < 0)
             r = -ENOMEM;
         free(s->rec->dependency);
