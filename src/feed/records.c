@@ -132,8 +132,8 @@ static size_t node_ids(struct feed *f, const struct cluster *c, const char *list
     return n;
 }
 
-/* "node1*2,node3*1": how many tasks each node of the job's list gets.  It has no effect on a job whose
- * list or number of tasks was changed since. */
+/* "node1*2,node3*1": how many tasks each node of the job's list gets.  It has no effect on a job
+ * whose list or number of tasks was changed since. */
 static void fill_task_nodes(struct feed *f, const struct cluster *c, const char *text)
 {
     struct sched_job *s = &f->job;

@@ -140,6 +140,20 @@ static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t t
     }
 }
 
+const char *cleaning_text(const Pst__JobRecord *r)
+{
+    switch ((int)job_state(r)) {
+    case JOB_STATE(TIMEOUT):
+        return JOB_TEXT_TIME_LIMIT;
+    case JOB_STATE(PREEMPTED):
+        return CLEANING_PREEMPTION;
+    case JOB_STATE(NODE_FAIL):
+        return CLEANING_NODE_FAILURE;
+    default:
+        return NULL;
+    }
+}
+
 void cleaning_begin(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text)
 {
     const Pst__Alloc *a = j->rec->alloc;

@@ -14,6 +14,10 @@
 
 #include "ctld/ctld.h"
 
+/* why a job was ended, as its stderr is told */
+#define CLEANING_NODE_FAILURE "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
+#define CLEANING_PREEMPTION "DUE TO PREEMPTION"
+
 struct cleanings; /* job id -> nodes that are awaited */
 
 int cleanings_new(struct cleanings **ret);             /* -ENOMEM */
@@ -22,6 +26,9 @@ struct cleanings *cleanings_free(struct cleanings *c); /* always NULL */
 /* j was ended by the commit lsn: tell its nodes, and await those that can answer.  text goes to the
  * job's standard error, static; NULL = none. */
 void cleaning_begin(struct ctld *ctld, struct job *j, uint64_t lsn, const char *text);
+/* What nodes are told of a job that has ended, made from its state: for a node that was away when
+ * the others were told.  NULL = nothing. */
+const char *cleaning_text(const Pst__JobRecord *r);
 /* After a restart: go on with a job whose nodes were still cleaning up when the controller
  * stopped. */
 void cleaning_recover(struct ctld *ctld, struct job *j);

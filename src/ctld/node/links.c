@@ -468,7 +468,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const struct told_s
         return; /* the node has no part in it */
     if (job_is_ended(r)) {
         if (cleaning_awaits(ctld, j, (size_t)pos))
-            launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
+            launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, cleaning_text(r));
         return;
     }
     if (prologs_await(ctld, j, (size_t)pos) && !job_waits_for_prolog(r))

@@ -88,7 +88,7 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
     const Pst__JobRecord *r = j->rec;
     struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                            .reason = PST__JOB_REASON__REASON_NODE_DOWN,
-                           .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+                           .kill_text = CLEANING_NODE_FAILURE,
                            .failed_node = n->rec->name,
                            .has_exit = true, /* shown as 0:1: its real exit status is lost */
                            .exit_status = 1 };
@@ -167,8 +167,7 @@ static void end_without_partition(struct ctld *ctld)
 {
     const struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                                  .reason = PST__JOB_REASON__REASON_PARTITION_DOWN,
-                                 .kill_text =
-                                     "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS" };
+                                 .kill_text = CLEANING_NODE_FAILURE };
     size_t n = 0, room = ctld->cluster->jobs.count;
     _cleanup_free_ uint32_t *ids = malloc((room + 1) * sizeof(*ids));
     void *v;

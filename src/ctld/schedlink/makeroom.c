@@ -21,6 +21,7 @@
 #include "ctld/schedlink/passnotes.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/job/cleaning.h"
 #include "ctld/job/lifecycle.h"
 #include "fields.h"
 
@@ -44,7 +45,7 @@ static uint64_t end_victim(struct ctld *ctld, struct job *j, bool requeue)
 {
     return lifecycle_end(ctld, j,
                          &(struct job_end){ .state = JOB_STATE(PREEMPTED),
-                                            .kill_text = "DUE TO PREEMPTION",
+                                            .kill_text = CLEANING_PREEMPTION,
                                             .requeue = requeue && job_can_requeue(j->rec),
                                             .by_command = true });
 }

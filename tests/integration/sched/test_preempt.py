@@ -1,6 +1,8 @@
 """Preemption by partition: who goes, how, what is seen of it, and that it outlives the controller."""
 
+import os
 import re
+import signal
 
 import pytest
 
@@ -23,6 +25,19 @@ def running(c, *options, wrap="sleep 1000"):
     job = c.sbatch(*options, "-t10", wrap=wrap)
     c.wait_state(job, "RUNNING")
     return job
+
+
+def test_the_reason_outlives_the_connection(preempting):
+    """A slurmd that was away when its job had to go says why when it is back; so it does of a time limit."""
+    c = preempting(mode="CANCEL", more="SlurmdTimeout=60")
+    low = running(c, "-plow", "-wnode2", "--exclusive", wrap="touch up; sleep 1000")
+    wait_until(lambda: (c.work / "up").exists(), "the script runs")
+    os.kill(c.slurmds["node2"].pid, signal.SIGSTOP)
+    c.sbatch("-wnode2", "--exclusive", "-t10", wrap="true")
+    c.wait_state(low, "COMPLETING")
+    c.slurmds["node2"].kill()
+    c.start_slurmd("node2")
+    wait_until(lambda: "DUE TO PREEMPTION ***" in c.out(low), "the job is told why")
 
 
 def states(c, *jobs):
