@@ -40,6 +40,7 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
         (void)rest_free(rest); /* always NULL */
         return err_nomem(err);
     }
+    (void)pthread_mutex_init(&rest->document_lock, NULL); /* cannot fail */
     rest->config = *config;
     rest->believes = believe_caller;
     if (!rest->config.connections)
@@ -194,6 +195,8 @@ struct rest *rest_free(struct rest *rest)
     free(rest->listeners);
     (void)rest_links_free(rest->links);  /* always NULL */
     (void)restschema_free(rest->schema); /* likewise */
+    for (size_t i = 0; i < ARRAY_SIZE(rest->documents); i++)
+        free(rest->documents[i]);
     free(rest);
     return NULL;
 }

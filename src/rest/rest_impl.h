@@ -37,6 +37,8 @@ struct rest {
     /* Does the daemon that the call is for believe its caller?  False: an error was noted. */
     bool (*believes)(struct rest_call *call, bool slurmdb);
     const char *user, *group; /* who the server runs as */
+    pthread_mutex_t document_lock;
+    char *documents[2]; /* of the API, as JSON and YAML; made when one is asked for first */
 };
 
 /* Whose request it is, and over which connection. */

@@ -711,21 +711,36 @@ const char *rest_acting_for(const struct rest_call *call)
     return call->caller->name;
 }
 
+/* One for all, as long as rest lives: callers whom nobody knows ask for it, and take their time.
+ * NULL: out of memory. */
+static const char *document_of(struct rest *rest, bool yaml)
+{
+    char **at = &rest->documents[yaml];
+
+    (void)pthread_mutex_lock(&rest->document_lock);
+    if (!*at && restopenapi_make(&rest->config, rest->schema, yaml, at) < 0)
+        *at = NULL;
+    (void)pthread_mutex_unlock(&rest->document_lock);
+    return *at;
+}
+
 /* The OpenAPI document: the same for everybody who may ask at all. */
 static enum MHD_Result send_document(struct request *q, struct MHD_Connection *conn, bool yaml)
 {
     const char *accept = MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-    char *text = NULL;
+    const char *text;
 
     if (!restauth_caller(q->call.rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
     q->yaml = yaml || (accept && !names_json(accept) && names_yaml(accept));
-    if (restopenapi_make(&q->call.rest->config, q->call.rest->schema, q->yaml, &text) < 0)
+    text = document_of(q->call.rest, q->yaml);
+    if (!text)
         return MHD_NO;
     q->sent = true;
-    return queue_and_drop(
-        conn, HTTP_OK, type_of(q),
-        MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+    return queue_and_drop(conn, HTTP_OK, type_of(q),
+                          MHD_create_response_from_buffer(strlen(text),
+                                                          (void *)(uintptr_t)text, /* only read */
+                                                          MHD_RESPMEM_PERSISTENT));
 }
 
 /* The dashboard needs the paths that are ours alone. */

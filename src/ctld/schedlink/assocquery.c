@@ -136,17 +136,17 @@ static uint32_t shares_of(const struct assoc *a)
 static uint32_t level_of(struct wish *w, const struct assoc *a)
 {
     uintptr_t known = a->parent ? (uintptr_t)idmap_get(&w->levels, a->parent->id) : 0;
-    uint32_t level = 0;
+    uint64_t level = 0;
 
     if (!a->parent)
         return shares_of(a);
     if (known)
         return (uint32_t)(known - 1);
     for (const struct assoc *s = a->parent->child; s; s = s->sibling)
-        level += shares_of(s);
+        level = MIN(level + shares_of(s), (uint64_t)UINT32_MAX - 1);
     /* out of memory: again */
     (void)idmap_put(&w->levels, a->parent->id, (void *)((uintptr_t)level + 1));
-    return level;
+    return (uint32_t)level;
 }
 
 static void fill_shares(struct wish *w, const struct assoc *a, Pst__AssocMgrRecord *r)

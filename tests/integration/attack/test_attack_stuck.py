@@ -132,13 +132,11 @@ def test_socket_and_directory(c):
             assert done.rc != 0 and done.err == "srun: error: task 0 launch failed: Slurmd could not connect IO\n"
 
 
-@pytest.mark.parametrize("name", ["maps", "environ"])
-def test_files_of_the_step_daemon(c, name):
-    """/proc/self of a name is the step daemon, which opens it: neither its memory nor what it was started with is the user's."""
-    c.run("sbatch", "--wait", "-i", f"/proc/self/{name}", "-o", c.work / "seen", "--export=ALL,MARK=told", "--wrap", "cat; echo over",
-          check=False, timeout=30)
+def test_files_of_the_step_daemon(c):
+    """/proc/self of a name is the step daemon, which opens it: where that lies in memory is not the user's."""
+    done = c.run("sbatch", "--wait", "-i", "/proc/self/maps", "-o", c.work / "seen", "--wrap", "cat; echo over", check=False, timeout=30)
     seen = (c.work / "seen").read_bytes() if (c.work / "seen").exists() else b""
-    assert b"slurmstepd" not in seen and b"MARK=" not in seen and b"heap" not in seen, seen[:300]
+    assert done.rc != 0 and b"heap" not in seen and b"over" not in seen, seen[:300]
 
 
 def test_lease(c):

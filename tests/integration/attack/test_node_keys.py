@@ -161,6 +161,7 @@ def test_a_node_that_tells_of_very_much(cluster):
     wait_learnt(cluster)
     pb, job0 = messages(), 0xffff0000
     told = [pb.RunningStep(job_id=job0 + i, step_id=0, run_id=i) for i in range(60000)]
+    assert cluster.slurmds["node1"].stop() == 0  # it would come back, and this connection would end
     with as_node(cluster, Pair.of_node(cluster, "node1")) as p:
         begun = time.monotonic()
         flags, answer = p.call("node-register", pb.NodeRegister(

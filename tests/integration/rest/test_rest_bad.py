@@ -242,6 +242,22 @@ def test_strangers_have_no_large_bodies(rest):
     assert status == 422 and answer["errors"], "a caller with a good token may send it"
 
 
+def test_documents_that_are_not_read(rest):
+    """Strangers ask for the document of the API on 60 connections and read nothing of it: it is there once."""
+    text = head(rest, "GET /openapi.json HTTP/1.1").decode().replace(rest.token("root"), TOKENS["other key"]).encode()
+    size = len(rest.raw("GET", "/openapi.json", headers={"X-SLURM-USER-TOKEN": TOKENS["other key"]})[2])
+    before, socks = memory_mib(rest), []
+    try:
+        for _ in range(60):
+            socks.append(socket.create_connection(("127.0.0.1", rest.port), timeout=60))
+            socks[-1].sendall(text)
+            assert socks[-1].recv(12) == b"HTTP/1.1 200"
+        assert memory_mib(rest) - before < max(20, 20 * size >> 20), size
+    finally:
+        for s in socks:
+            s.close()
+
+
 def test_a_body_without_end(rest):
     """What is too large is read on, so that its sender reads why, but not for ever."""
     text = head(rest, f"POST {SUBMIT} HTTP/1.1", "Transfer-Encoding: chunked").decode().replace(rest.token("root"), TOKENS["other key"])

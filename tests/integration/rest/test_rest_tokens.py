@@ -234,6 +234,23 @@ def test_claims(shared, configure, tmp_path):
         assert status_of(rest, issuer.token("bin", **{**who, "uid": -1})) == 511
 
 
+def test_a_name_makes_no_administrator(shared, configure, tmp_path):
+    """An issuer numbers its users; the one whom it calls root is not root for the pages of the controller's port."""
+    issuer = Issuer(tmp_path, "idp")
+    jwks = shared.dir / "etc" / "jwks.json"
+    jwks.write_text(json.dumps({"keys": issuer.keys()}))
+    assert configure(f"jwks={jwks},use_jwt_client_ids").returncode == 0
+
+    def asked(uid):
+        who = {"uid": uid, "gid": uid, "id": {"name": "root", "gecos": "", "dir": "/", "shell": "/bin/sh", "gids": [uid]}}
+        conn = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=30)
+        conn.request("GET", "/readyz?verbose", headers={"X-SLURM-USER-TOKEN": issuer.token("root", **who)})
+        status = conn.getresponse().status
+        conn.close()
+        return status
+    assert (asked(0), asked(4711)) == (200, 401)
+
+
 def test_key_of_a_portal(shared, configure, tmp_path):
     key = shared.dir / "etc" / "jwt.key"
     key.write_bytes(bytes(range(200)))

@@ -292,13 +292,13 @@ static void test_old_archive(void **state)
     tx_free(tx);
 }
 
-/* A file that says of itself what this store could write, with a row that it never wrote: nothing of
- * it is taken, and the store goes on. */
+/* A file that says of itself what this store could write, with a row that it never wrote: nothing
+ * of it is taken, and the store goes on. */
 static void test_hostile_archive(void **state)
 {
     static const struct {
-        const char *table, *columns, *row; /* R, S: the first run's, the source's number */
-        int64_t more;                      /* added to that */
+        const char *table, *columns, *row;
+        int64_t more; /* added to the number of the source's first run: %lld of row */
     } cases[] = {
         { "jobs", "16", "i%lld;i7;nni0;i3;i5;i5;i5;i6;nnnnnb2:\xff\xff", 1 }, /* no record */
         { "jobs", "16", "i%lld;i7;nni0;i3;i5;i5;i5;i6;nnnnnn", 1 },
