@@ -229,6 +229,7 @@ class Job(Record):
     mem_update_delay_s: int | None = None
     mem_updated: bool | None = None
     keeper_uid: int | None = None
+    task_nodes: str | None = None
     power_pending: bool | None = None
 
 
@@ -588,6 +589,7 @@ Job.FIELDS = {
     "mem_update_delay_s": ("mem_update_delay_s", "number"),
     "mem_updated": ("mem_updated", "bool"),
     "keeper_uid": ("keeper_uid", "number"),
+    "task_nodes": ("task_nodes", "text"),
     "power_pending": ("power_pending", "bool"),
 }
 
