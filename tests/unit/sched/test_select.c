@@ -60,7 +60,7 @@ static const struct example {
       { JOB(.req_nodes = (const uint32_t[]){ 2 }, .nreq = 1, .num_tasks = 15),
         JOB(LISTED(2, 1)) } },
     { "-m arbitrary: whole nodes",
-      "n0[0-15]t1m1600 n2[0-15]t3m1600",
+      "n0[0-15]t1m1600 n2[0-15]t3m1600 gpu0-1",
       { JOB(LISTED(1, 3), .exclusive = true) } },
     /* recorded: memory, threads and geometry */
     { "transcript 27, job 7: -n3", "n0[0-1,8-9]t3m400", { JOB(.num_tasks = 3) } },
