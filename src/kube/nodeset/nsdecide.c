@@ -1,7 +1,8 @@
 /* nsdecide.c - see nsdecide.h
  *
  * Drain first: a pod that must go is deleted when its node in Slurm is drained, and then only after
- * Slurm was asked again ("ask").  Pods whose containers have not run hold no job. */
+ * Slurm was asked again ("ask").  Pods whose containers have not run, and whose nodes Slurm does not
+ * know, hold no job. */
 #include "kube/nodeset/nssched.h"
 #include "kube/nodeset/nsdecide.h"
 
@@ -261,13 +262,20 @@ static bool see_claims(struct plan *p, const struct nspod *pod)
     return good;
 }
 
+/* A kubelet says late that a container runs: until then slurmd may be there and have jobs.  What
+ * Slurm knows of the name may be of an earlier pod; it is drained all the same. */
+static bool may_have_jobs(const struct nspod *pod)
+{
+    return pod->begun || (pod->slurm && *kubejson_text(pod->pod, "spec.nodeName"));
+}
+
 /* The pod must go. */
 static void remove_pod(struct plan *p, const struct nspod *pod)
 {
     bool draining = nspod_has_state(pod, "DRAIN") && !nspod_has_state(pod, "UNDRAIN");
     char reason[REASON_MOST];
 
-    if (!pod->begun) {
+    if (!may_have_jobs(pod)) {
         delete_pod(p, pod, false, pod->condemned);
         return;
     }

@@ -117,7 +117,7 @@ class Kubelet:
     def end(self, pod):
         name = self.slurmds.pop(pod["metadata"]["uid"], None)
         if name:
-            self.killed += [(name, job) for job in self.busy(name)]
+            self.killed += [(time.strftime("%T"), name, job) for job in self.busy(name)]
             self.before_stop(pod)
             self.stop_slurmd(name)
         self.api.delete("pods", pod["metadata"]["name"], gracePeriodSeconds=0)

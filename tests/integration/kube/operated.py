@@ -68,7 +68,7 @@ class Operator:
             assert self.daemon.stop() == 0, self.log()
         self.kubelet.__exit__()
         self.api.__exit__()
-        assert not self.kubelet.killed, "pods with jobs in them were ended"
+        assert not self.kubelet.killed, f"pods with jobs in them were ended: {self.kubelet.killed}"
         assert not forbidden(self.api.asked), "deploy/kubernetes/operator.yaml does not allow this"
 
     def make(self, plural, kind, name, group=GROUP, **spec):

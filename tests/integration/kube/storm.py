@@ -46,10 +46,12 @@ class Witness:
             return
         if kind == "DELETED" or meta.get("deletionTimestamp"):
             self.ended[meta["uid"]] = meta["name"]
-            self.evicted += any(c["type"] == "DisruptionTarget" for c in pod["status"].get("conditions", []))
+            evicted = any(c["type"] == "DisruptionTarget" for c in pod["status"].get("conditions", []))
+            self.evicted += evicted
             there = self.inside(pod["spec"]["hostname"])
             if there:
-                self.wrong.append(f"{meta['name']} was ended with {there} in it")
+                self.wrong.append(f"{time.strftime('%T')} {meta['name']} was {'evicted' if evicted else 'ended'} with {there} in it, on "
+                                  f"{pod['spec'].get('nodeName')}, {pod['status']['phase']}, with {meta['labels']} {meta.get('annotations')}")
 
 
 class Load:
@@ -88,10 +90,10 @@ class Load:
             assert time.monotonic() < end, f"{left}\n{self.c.run('squeue').out}\n{self.c.run('sinfo', '-N', '-l').out}{self.witness.wrong}"
             time.sleep(0.2)  # between two questions
         said = dict(line.split("|") for line in self.c.run("squeue", "-h", "-t", "all", "-o", "%i|%T").out.splitlines())
+        assert not self.witness.wrong, self.witness.wrong
         assert not {j: said.get(j) for j in self.jobs if said.get(j) != "COMPLETED"}
         twice = [line for line in self.c.run("scontrol", "-o", "show", "job").out.splitlines() if "Restarts=0" not in line]
         assert not twice, twice[:3]
-        assert not self.witness.wrong, self.witness.wrong
         return len(self.jobs)
 
 
