@@ -3,7 +3,7 @@
 #include "records_util.h"
 
 #include "feed/sharefeed.h"
-#include "model/account/usage.h"
+#include "model/use/usage.h"
 #include "sched/sched.h"
 
 #define HOUR (3600 * SEC)

@@ -21,7 +21,7 @@
 #include "base/timefmt.h"
 #include "stepd/step.h"
 #include "stepd/task/gpu.h"
-#include "stepd/task/gpuuse.h"
+#include "stepd/use/gpuuse.h"
 
 #define DEVICE "sys/class/drm/renderD%u/device"
 
