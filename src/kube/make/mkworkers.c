@@ -428,6 +428,8 @@ static int add_labels(const struct mkbase_facts *f, int64_t ordinal, const json_
         json_object_set_new(labels, OPKEY_MODE,
                             json_string(kubejson_text(f->cr, "spec.scalingMode"))) < 0 ||
         json_object_set_new(labels, OPKEY_REVISION, json_string(revision)) < 0 ||
+        (kubejson_true(f->cr, "spec.workloadDisruptionProtection") &&
+         json_object_set_new(labels, OPKEY_PROTECT, json_string("true")) < 0) ||
         (!node && json_object_set_new(labels, OPKEY_POD_INDEX, json_string(index)) < 0))
         return -ENOMEM;
     if (topology && *topology && mkbase_note(meta, OPKEY_TOPOLOGY, topology) < 0)

@@ -341,8 +341,8 @@ static void write_cordon_reason(const struct nsview *v, const struct nspod *pod,
 /* Undo what was ours: a drain that nothing asks for any more, and the end of an earlier pod. */
 static void free_node(struct plan *p, const struct nspod *pod)
 {
-    if (!is_ours(pod) || !pod->begun)
-        return;
+    if (!is_ours(pod) || !pod->begun || !nspod_is_marked(p->v, pod))
+        return; /* the mark comes first: a job may begin at once */
     if (nspod_has_state(pod, "DRAIN") && !nspod_has_state(pod, "UNDRAIN"))
         add_act(p, "node", pod, json_pack("{s:[s], s:s}", "state", "UNDRAIN", "reason", ""));
     else if (nspod_has_state(pod, "DOWN") && pod->ready && !nspod_has_state(pod, "NOT_RESPONDING"))

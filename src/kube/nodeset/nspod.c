@@ -14,6 +14,7 @@
 
 #define CONDITION "SlurmNodeState"
 #define K8S_FEATURE "k8s/"
+#define UNKNOWN_S 30 /* so long slurmctld says that it has no node of a name */
 
 static const json_t *find_condition(const json_t *pod, const char *type)
 {
@@ -164,21 +165,51 @@ static void note_text(const struct nspod *p, json_t *patch, const char *part, co
     (void)json_object_set_new(map, key, want ? json_string(want) : json_null());
 }
 
+/* Down for a reason of its own: what an earlier pod left behind is soon undone. */
+static bool is_down(const struct nspod *p)
+{
+    return nspod_has_state(p, "DOWN") &&
+           strncmp(nspod_reason(p), OPKEY_REASON, strlen(OPKEY_REASON)) != 0;
+}
+
+/* A job may begin in any worker that is not drained, before the operator hears of it; and a drain
+ * that no cordon asks for may be undone by anybody. */
+static bool may_run_jobs(const struct nspod *p, bool cordon)
+{
+    bool drained = nspod_has_state(p, "DRAIN") && !nspod_has_state(p, "UNDRAIN");
+
+    return nspod_has_state(p, "ALLOCATED") || nspod_has_state(p, "MIXED") ||
+           nspod_has_state(p, "COMPLETING") || !((drained && cordon) || is_down(p));
+}
+
+/* Evictions are refused from the pod's making on, unless Slurm knows of no such node for long. */
+static bool is_protected(const struct nsview *v, const struct nspod *p, bool cordon)
+{
+    if (!kubejson_true(v->f->cr, "spec.workloadDisruptionProtection"))
+        return false;
+    if (p->slurm)
+        return may_run_jobs(p, cordon);
+    return json_integer_value(json_object_get(v->missed, p->name)) < UNKNOWN_S;
+}
+
+bool nspod_is_marked(const struct nsview *v, const struct nspod *p)
+{
+    return !kubejson_true(v->f->cr, "spec.workloadDisruptionProtection") ||
+           kubejson_label(p->pod, OPKEY_PROTECT);
+}
+
 json_t *nspod_patch(const struct nsview *v, const struct nspod *p, bool cordon)
 {
     _cleanup_json_ json_t *patch = json_object();
     const char *topology = p->node ? kubejson_annotation(p->node, OPKEY_TOPOLOGY) : NULL;
-    bool protect = kubejson_true(v->f->cr, "spec.workloadDisruptionProtection");
     char stamp[40];
 
     note_text(p, patch, "annotations", OPKEY_CORDON, cordon ? "true" : NULL);
     if (topology)
         note_text(p, patch, "annotations", OPKEY_TOPOLOGY, topology);
+    if (v->slurm) /* what is not known changes nothing */
+        note_text(p, patch, "labels", OPKEY_PROTECT, is_protected(v, p, cordon) ? "true" : NULL);
     if (p->slurm) {
-        bool busy = nspod_has_state(p, "ALLOCATED") || nspod_has_state(p, "MIXED") ||
-                    nspod_has_state(p, "COMPLETING");
-
-        note_text(p, patch, "labels", OPKEY_PROTECT, protect && busy ? "true" : NULL);
         if (p->deadline_s)
             kubejson_stamp(MIN(p->deadline_s, INT64_C(253402300799)) * USEC_PER_SEC, false, stamp,
                            sizeof(stamp));

@@ -164,6 +164,8 @@ static void test_pending_with_jobs(void **state)
     } cases[] = {
         { "[{\"state\":{\"waiting\":{}}}]", NULL, "delete w-0;", "delete w-0;" },
         { "[]", NULL, "delete w-0;", "delete w-0;" },
+        { "[]", "[\"IDLE\"]", "DRAIN w-0;", "delete w-0;" }, /* the kubelet has not said it yet */
+        { "[{\"state\":{\"waiting\":{}}}]", "[\"DOWN\"]", "DRAIN w-0;", "delete w-0;" },
         { "[{\"state\":{\"waiting\":{}}},{\"state\":{\"running\":{}}}]", "[\"MIXED\"]",
           "DRAIN w-0;", "" },
         { "[{\"state\":{\"running\":{}}}]", NULL, "", "" },
@@ -188,6 +190,60 @@ static void test_pending_with_jobs(void **state)
         end_world(&w);
     }
     strbuf_done(&words);
+}
+
+/* Evictions are refused where a job may run or begin, from the making of the pod on. */
+static void test_protection(void **state)
+{
+    static const struct {
+        const char *node, *reason;
+        int missed; /* seconds; -1: Slurm was not asked for it */
+        bool on, cordon, protected_;
+    } cases[] = {
+        { "[\"IDLE\"]", "", -1, true, true, true },
+        { "[\"IDLE\"]", "", -1, false, true, false },
+        { "[\"MIXED\",\"DRAIN\"]", "", -1, true, true, true },
+        { "[\"IDLE\",\"DRAIN\"]", "", -1, true, true, false },
+        { "[\"IDLE\",\"DRAIN\"]", "", -1, true, false, true }, /* may be undone by anybody */
+        { "[\"IDLE\",\"DRAIN\",\"UNDRAIN\"]", "", -1, true, true, true },
+        { "[\"IDLE\",\"COMPLETING\",\"DRAIN\"]", "", -1, true, true, true },
+        { "[\"DOWN\"]", "", -1, true, false, false },
+        { "[\"DOWN\"]", "slurm-operator: Pod is terminating", -1, true, false, true },
+        { "[\"DOWN\",\"DRAIN\"]", "", -1, true, true, false },
+        { NULL, "", -1, true, false, true },
+        { NULL, "", 10, true, false, true },
+        { NULL, "", 31, true, false, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *patch = NULL, *again = NULL, *labels;
+        struct world w;
+        struct nspod pod;
+        char spec[200];
+
+        (void)snprintf(spec, sizeof(spec),
+                       "{\"controllerRef\":{\"name\":\"c\"},"
+                       "\"workloadDisruptionProtection\":%s}",
+                       cases[i].on ? "true" : "false");
+        begin_world(&w, spec);
+        add_worker(&w, 0, cases[i].node, cases[i].reason);
+        if (cases[i].missed >= 0)
+            (void)json_object_set_new(w.missed, "w-0", json_integer(cases[i].missed));
+        nspod_read(&w.v, json_array_get(w.pods, 0), &pod);
+        assert_int_equal(kubejson_label(pod.pod, OPKEY_PROTECT) != NULL, cases[i].on);
+        patch = nspod_patch(&w.v, &pod, cases[i].cordon);
+        labels = json_incref(json_object_get(json_object_get(patch, "metadata"), "labels"));
+        assert_int_equal(json_object_get(labels, OPKEY_PROTECT) != NULL,
+                         cases[i].on && !cases[i].protected_); /* it is taken away */
+        w.v.slurm = NULL;                                      /* not known: it stays as it is */
+        again = nspod_patch(&w.v, &pod, false);
+        assert_null(json_object_get(json_object_get(json_object_get(again, "metadata"), "labels"),
+                                    OPKEY_PROTECT));
+        json_decref(labels);
+        labels = NULL;
+        end_world(&w);
+    }
 }
 
 /* A pod may say of itself that it is any node: nothing is done to a node that is another's. */
@@ -578,6 +634,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pending_with_jobs),
+        cmocka_unit_test(test_protection),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_unregistered),
         cmocka_unit_test(test_names_of_others),
