@@ -20,6 +20,7 @@ from test_kube_real import BRIDGE, defined, server  # noqa: F401  names of fixtu
 from apiserver import Refusal
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "20"))
+AT_ONCE = 40  # pods; with more the last ones would wait for minutes
 ROUNDS = int(os.environ.get("PENSTOCK_POOL", "30"))
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is one")
@@ -122,6 +123,7 @@ def test_gangs_are_bound_whole(pool):
     for i in range(KILLS):
         size = rng.randint(2, 4)
         sizes[f"p{i}"] = size
+        wait_until(lambda: len(b.api.all("pods")) < AT_ONCE, "those before have their turn", 120)
         list(make_gang(b, i, size, "1", {}))
         threading.Event().wait(rng.uniform(0.02, 0.4))  # the moment is what is random
         b.kill()
