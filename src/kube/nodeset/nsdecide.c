@@ -1,8 +1,8 @@
 /* nsdecide.c - see nsdecide.h
  *
  * Drain first: a pod that must go is deleted when its node in Slurm is drained, and then only after
- * Slurm was asked again ("ask").  Pods whose containers have not run hold no job, unless Slurm knows
- * their nodes. */
+ * Slurm was asked again ("ask").  Pods whose containers have not run hold no job, unless Slurm
+ * knows their nodes. */
 #include "kube/nodeset/nssched.h"
 #include "kube/nodeset/nsdecide.h"
 
