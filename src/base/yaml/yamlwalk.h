@@ -18,7 +18,8 @@ struct yamlwalk {
     void *context; /* the caller's */
 };
 
-/* Take value, of a key or of a list's entry, into the object to.  0, or an error that ends the walk. */
+/* Take value, of a key or of a list's entry, into the object to.  0, or an error, which ends the
+ * walk. */
 typedef int yamlwalk_fn(struct yamlwalk *w, void *to, const yaml_node_t *value);
 
 struct yamlwalk_key {
