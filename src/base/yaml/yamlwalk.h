@@ -33,11 +33,12 @@ int yamlwalk_wrong(const struct yamlwalk *w, const yaml_node_t *at, const char *
 /* The text of a scalar; NULL for other nodes and for a text with a NUL byte. */
 const char *yamlwalk_text(const yaml_node_t *n);
 
-/* Call the function of each key of a mapping.  Errors: -EINVAL (no mapping, a key that is unknown or
- * stands twice), those of the functions. */
+/* Call the function of each key of a mapping.  Errors: -EINVAL (no mapping, a key that is unknown
+ * or stands twice), those of the functions. */
 int yamlwalk_map(struct yamlwalk *w, const yaml_node_t *map, const struct yamlwalk_key *keys,
                  size_t n, void *to);
 
-/* Call fn for each entry of a list.  Errors: -EINVAL (no list), -E2BIG (more than most), those of fn. */
+/* Call fn for each entry of a list.  Errors: -EINVAL (no list), -E2BIG (more than most entries),
+ * those of fn. */
 int yamlwalk_list(struct yamlwalk *w, const yaml_node_t *list, size_t most, yamlwalk_fn *fn,
                   void *to);

@@ -497,7 +497,7 @@ static void test_purged(void **state)
         sql_exec(db,
                  "CREATE TABLE IF NOT EXISTS txns(id $INT NOT NULL PRIMARY KEY, time_us $INT NOT"
                  " NULL, record $BLOB NOT NULL)$TABLE;"
-                 "REPLACE INTO txns VALUES(1, 5, 'a'),(2, 6, 'b'),(3, 7, 'c')"),
+                 "REPLACE INTO txns VALUES(1, 5, X'0801'),(2, 6, X'0802'),(3, 7, X'0803')"),
         0);
     assert_null(sql_close(db));
     purge(w,

@@ -138,6 +138,8 @@ struct sample {
     struct step step;
 };
 
+static const struct step_events events = { .gpu_task = gpu_first_task };
+
 static void fill_sample(struct sample *s, const char *tres_bind)
 {
     *s = (struct sample){ 0 };
@@ -173,6 +175,7 @@ static void fill_sample(struct sample *s, const char *tres_bind)
     s->sf.step = &s->record;
     s->sf.launch = &s->launch;
     s->step.sf = &s->sf;
+    s->step.on = &events;
     s->step.launch = &s->launch;
     s->step.tasks = s->tasks;
     s->step.n_tasks = 3;
