@@ -514,6 +514,11 @@ json_t *mkworkers_claims(const struct mkbase_facts *f, const json_t *pod)
     return list;
 }
 
+/* The budget of marked workers lets none go.  maxUnavailable 0 would count them by the replicas
+ * that a set asks for: of a set that is to shrink, any worker above that number could be evicted,
+ * with its jobs. */
+#define MORE_THAN_ANY INT32_MAX
+
 int mkworkers_shared(const struct mkbase_facts *f, json_t **ret)
 {
     struct mkbase_facts of = *f;
@@ -534,9 +539,9 @@ int mkworkers_shared(const struct mkbase_facts *f, json_t **ret)
                                       "ports", "name", APP, "port", OPCONF_NODE_PORT, "protocol",
                                       "TCP", "targetPort", APP)) < 0 ||
         json_object_set_new(b, "spec",
-                            json_pack("{s:i, s:{s:{s:s, s:s}}}", "maxUnavailable", 0, "selector",
-                                      "matchLabels", OPKEY_PROTECT, "true", OPKEY_CLUSTER,
-                                      controller)) < 0) {
+                            json_pack("{s:i, s:{s:{s:s, s:s}}}", "minAvailable", MORE_THAN_ANY,
+                                      "selector", "matchLabels", OPKEY_PROTECT, "true",
+                                      OPKEY_CLUSTER, controller)) < 0) {
         json_decref(a);
         json_decref(b);
         return -ENOMEM;

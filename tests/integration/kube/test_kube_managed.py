@@ -3,6 +3,7 @@ pods that Kubernetes' own controllers make."""
 
 import base64
 import os
+import signal
 from contextlib import contextmanager
 
 import pytest
@@ -214,6 +215,31 @@ def test_an_eviction_waits_for_the_budget(server, operator):
     server.patch(f"{PODS}/evict-0", {"metadata": {"labels": {mark: None}}})
     evict()
     wait_until(lambda: (server.get(f"{PODS}/evict-0") or {"metadata": {"uid": before}})["metadata"]["uid"] != before, "it is made anew", 60)
+
+
+def test_no_eviction_while_a_set_shrinks(server, operator):
+    """Kubernetes counts a budget by what the set asks for: a set that is to shrink leaves some over, and which ones the operator says."""
+    budget = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/slurm-workers-pdb-real"
+    names = ["shrink-0", "shrink-1", "shrink-2"]
+    server.create(SETS, nodeset("shrink", replicas=3))
+    wait_until(lambda: workers(server, "shrink") == names, "the workers are made", 60)
+    for name in names:
+        run(server, name)
+    wait_until(lambda: server.get(budget).get("status", {}).get("expectedPods", 0) >= 3, "the budget counts them", 60)
+    operator.process.send_signal(signal.SIGSTOP)
+    try:
+        server.patch(f"{SETS}/shrink", {"spec": {"replicas": 1}})
+        server.patch(f"{PODS}/shrink-2/status", {"status": {"conditions": [{"type": "Ready", "status": "False"}]}})
+        wait_until(lambda: server.get(budget)["status"]["currentHealthy"] == 2, "the budget is counted anew", 60)
+        for name in names:
+            with pytest.raises(Refused) as error:
+                server.ask("POST", f"{PODS}/{name}/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}})
+            assert error.value.code == 429, name
+    finally:
+        operator.process.send_signal(signal.SIGCONT)
+    server.delete(f"{SETS}/shrink")
+    for name in names:
+        server.delete(f"{PODS}/{name}?gracePeriodSeconds=0")
 
 
 def test_what_is_owned_goes_with_its_owner(server, operator):
