@@ -146,8 +146,8 @@ static const struct row part_rows[] = {
     { "Hidden", V_YES_NO, "hidden", 1 },
     { "JobDefaults", V_TEXT, "job_defaults", 1 },
     { "LLN", V_YES_NO, "lln" },
-    { "MaxCPUsPerNode", V_NUMBER_INF, "max_cpus_per_node", 7 },
-    { "MaxCPUsPerSocket", V_NUMBER_INF, "max_cpus_per_socket" },
+    { "MaxCPUsPerNode", V_NUMBER_WORD, "max_cpus_per_node", 7 },
+    { "MaxCPUsPerSocket", V_NUMBER_WORD, "max_cpus_per_socket" },
     { "MaxMemPerCPU", V_PART_MEM, "max_mem_per_cpu_mib", 10 },
     { "MaxMemPerNode", V_PART_MEM, "max_mem_per_node_mib", 10 },
     { "MaxNodes", V_NUMBER_INF, "max_nodes", 4 },
@@ -481,12 +481,13 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
 
     switch (row->value) {
     case V_NUMBER_INF:
+    case V_NUMBER_WORD:
     case V_NUMBER:
     case V_GRACE:
     case V_SECONDS:
     case V_PRIORITY:
-        if (row->value == V_NUMBER_INF && is_infinite(text) &&
-            (*text != '-' || strcmp(row->key, "MaxNodes") == 0)) /* of the others it is told */
+        if ((row->value == V_NUMBER_INF || (row->value == V_NUMBER_WORD && *text != '-')) &&
+            is_infinite(text))
             return clear_field(u, msg, row->field, err);
         r = parse_u64(text, 0, UINT32_MAX - 2, &n);
         value = (int64_t)n;

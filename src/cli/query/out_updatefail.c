@@ -71,6 +71,7 @@ static int fail_part_value(const struct row *row, const char *word, const char *
         return err_set(err, -EINVAL, ERROR "Invalid input: %s", word);
     case V_NUMBER:
     case V_NUMBER_INF:
+    case V_NUMBER_WORD:
         return err_set(err, -EINVAL, ERROR "Invalid numeric value \"%s\" for %s.", text, row->key);
     default:
         return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", key_told(row), text);

@@ -9,17 +9,18 @@ enum value {
     V_TEXT,     /* "" clears */
     V_TEXT_ALL, /* as V_TEXT; ALL clears too */
     V_NUMBER,
-    V_NUMBER_INF, /* UNLIMITED and INFINITE clear */
-    V_NUMBER_LAX, /* no number is 0 */
-    V_TIER,       /* 0 to 65533 */
-    V_TIERS,      /* of the partition: priority_tier and priority_job_factor */
-    V_GRACE,      /* seconds */
-    V_BOOL,       /* yes no 1 0 */
-    V_YES_NO,     /* of partitions: yes no, or first letters */
-    V_SWITCH,     /* 0 or another number */
-    V_MEM,        /* MiB */
-    V_PART_MEM,   /* MiB; 0 is no limit; clears the other of per CPU and per node */
-    V_MINUTES,    /* a time limit; UNLIMITED clears */
+    V_NUMBER_INF,  /* UNLIMITED, INFINITE and -1 clear */
+    V_NUMBER_WORD, /* UNLIMITED and INFINITE clear; -1 is a mistake */
+    V_NUMBER_LAX,  /* no number is 0 */
+    V_TIER,        /* 0 to 65533 */
+    V_TIERS,       /* of the partition: priority_tier and priority_job_factor */
+    V_GRACE,       /* seconds */
+    V_BOOL,        /* yes no 1 0 */
+    V_YES_NO,      /* of partitions: yes no, or first letters */
+    V_SWITCH,      /* 0 or another number */
+    V_MEM,         /* MiB */
+    V_PART_MEM,    /* MiB; 0 is no limit; clears the other of per CPU and per node */
+    V_MINUTES,     /* a time limit; UNLIMITED clears */
     V_OVER_TIME,
     V_DELAY, /* a time limit, kept in seconds */
     V_SECONDS,
