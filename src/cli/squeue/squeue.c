@@ -97,13 +97,14 @@ static int refuse_set(const char *arg, struct err *err)
                    (int)MIN(strcspn(word, ","), (size_t)200), word);
 }
 
-/* A component stands for all: what follows "+" is not looked at. */
+/* A component stands for all: what follows "+" is not looked at, but something must. */
 static char *without_offsets(const char *arg)
 {
     char *list = xstrdup_or_die(arg), *to = list;
 
     for (const char *p = arg; *p;) {
-        size_t word = strcspn(p, ","), id = MIN(word, strcspn(p, "+"));
+        size_t word = strcspn(p, ","), plus = strcspn(p, "+");
+        size_t id = plus + 1 < word ? plus : word;
 
         memmove(to, p, id);
         to += id;
