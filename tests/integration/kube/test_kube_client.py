@@ -21,8 +21,9 @@ def pod(name, **meta):
 def probe_program(tmp_path_factory):
     out = tmp_path_factory.mktemp("probe") / "kubeprobe"
     sanitize = [f"-fsanitize={w}" for w in ("address", "undefined", "thread") if f"-{w}" in BUILD.name]
-    subprocess.run(["cc", "-D_GNU_SOURCE", *sanitize, f"-I{ROOT}/src", str(HERE / "programs" / "kubeprobe.c"), "-o", str(out),
-                    str(BUILD / "src/kube/libkube_api.a"), str(BUILD / "src/base/libbase_yaml.a"), str(BUILD / "src/base/libbase.a"),
+    libraries = [str(BUILD / "src" / f"{name}.a")
+                 for name in ("kube/libkube_api", "base/libbase_yamljson", "base/libbase_yaml", "base/libbase")]
+    subprocess.run(["cc", "-D_GNU_SOURCE", *sanitize, f"-I{ROOT}/src", str(HERE / "programs" / "kubeprobe.c"), "-o", str(out), *libraries,
                     "-lcurl", "-ljansson", "-lyaml", "-lm", "-lpthread"], check=True)
     return out
 
