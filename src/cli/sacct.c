@@ -161,11 +161,12 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     return 0;
 }
 
-/* No text, as of a variable that is not set: 0. */
+#define NO_TIME INT64_MIN /* -S "$FROM" where FROM is not set: as without the option */
+
 static int parse_time(const char *arg, int64_t now, int64_t *ret)
 {
     if (!*arg) {
-        *ret = 0;
+        *ret = NO_TIME;
         return 0;
     }
     if (time_when_parse(arg, now, false, ret, NULL) < 0) {
@@ -190,7 +191,7 @@ static int take_end(void *at, const struct opt *opt, const char *arg, struct err
     int r = parse_time(arg, now, end);
 
     (void)opt, (void)err;
-    if (r == 0 && *end <= now && now - *end < USEC_PER_SEC)
+    if (r == 0 && *end != NO_TIME && *end <= now && now - *end < USEC_PER_SEC)
         *end = now;
     return r;
 }
@@ -422,8 +423,8 @@ static void make_window(struct sacct *s)
     int64_t now = now_us();
     bool jobs = s->filter.ids.n > 0;
 
-    s->have_start &= s->start_us != 0;
-    s->have_end &= s->end_us != 0;
+    s->have_start &= s->start_us != NO_TIME;
+    s->have_end &= s->end_us != NO_TIME;
     if (!s->have_start) {
         if (jobs)
             s->start_us = 0;

@@ -38,7 +38,7 @@ def check(c, name, cluster, gone=""):
     """gone: coordinated accounts of another cluster, which the dump names and the store does not have."""
     for words, lines in recorded(name).items():
         lines = [re.sub(rf"\|{gone}$", "|", line) if gone else line for line in lines]
-        only = [f"cluster={cluster}"] if words[1] in ("assoc", "wckey") else []
+        only = [f"cluster={cluster}"] if words[1] in ("assoc", "user", "wckey") else []
         got = c.run("sacctmgr", "-nP", *words, *only).out.splitlines()
         if words[1] == "qos":  # named by us, and more of them where another file was loaded before
             continue

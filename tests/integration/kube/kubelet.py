@@ -105,7 +105,7 @@ class Kubelet:
             daemon.stop()
 
     def busy(self, name):
-        return self.c.run("squeue", "-h", "-w", name, "-t", "R,CG", "-o", "%i", check=False).out.split()
+        return self.c.run("squeue", "-h", "-w", name, "-t", "R,CG", "-o", "%i:%T", check=False).out.split()
 
     def before_stop(self, pod):
         """The hook of the container, which runs in the pod: $(hostname) is the pod's."""
