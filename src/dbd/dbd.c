@@ -369,8 +369,8 @@ void dbd_rest(struct dbd *d)
     d->kiosk = kiosk_close(d->kiosk);
     d->serve = serve_free(d->serve); /* its threads ask the other */
     d->admin = adminserve_stop(d->admin);
+    d->health = httphealth_free(d->health); /* its thread asks the server */
     d->server = server_free(d->server);
-    d->health = httphealth_free(d->health);
     d->feeds = feeds_free(d->feeds);
     d->working = false;
 }

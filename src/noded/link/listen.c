@@ -598,8 +598,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     if (r == 0 && (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0))
         r = err_nomem(err);
     if (r < 0) {
-        (void)server_free(l->server); /* always NULL, as the next two */
-        (void)httphealth_free(l->health);
+        (void)httphealth_free(l->health); /* always NULL, as the next two; it asks the server */
+        (void)server_free(l->server);
         (void)seen_free(l->seen);
         free(l);
         return r;
@@ -666,8 +666,10 @@ struct listener *listen_free(struct listener *l)
         l->queue = rq->next;
         request_free(rq);
     }
-    (void)server_free(l->server); /* always NULL, as the next two */
-    (void)httphealth_free(l->health);
+    /* Threads of the server bring connections to health, whose thread asks the server. */
+    server_stop(l->server);
+    (void)httphealth_free(l->health); /* always NULL, as the next two */
+    (void)server_free(l->server);
     (void)auth_keys_free(l->keys);
     uv_mutex_destroy(&l->lock);
     l->seen = seen_free(l->seen);
