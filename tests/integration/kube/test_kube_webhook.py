@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from conftest import Daemon, free_ports, program, wait_until
+from conftest import SANITIZED, Daemon, free_ports, program, wait_until
 
 from apiserver import ApiServer, Refusal, json_patch
 from manifests import documents, forbidden
@@ -249,7 +249,7 @@ def test_bodies_that_are_held_back(hook):
         except OSError:
             pass  # refused meanwhile
         held.append(tls)
-    assert rss() - before < 160 << 10, f"{rss() - before} KiB"
+    assert SANITIZED or rss() - before < 160 << 10, f"{rss() - before} KiB"  # a sanitizer keeps what was freed
     assert hook.request("GET", "/healthz")[0] == 200
     status, text = hook.request("POST", "/validate--v1-pod", piece)
     assert status == 503 and "too many bodies" in text, (status, text)
