@@ -134,6 +134,19 @@ const char *kubejson_annotation(const json_t *object, const char *key)
     return json_string_value(json_object_get(kubejson_at(object, "metadata.annotations"), key));
 }
 
+const json_t *kubejson_condition(const json_t *object, const char *type)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(object, "status.conditions"), i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), type) == 0)
+            return one;
+    }
+    return NULL;
+}
+
 bool kubejson_has_finalizer(const json_t *object, const char *name)
 {
     const json_t *list = kubejson_at(object, "metadata.finalizers");

@@ -36,6 +36,8 @@ const char *kubejson_version(const json_t *object);
 /* NULL: the object has no such label or annotation. */
 const char *kubejson_label(const json_t *object, const char *key);
 const char *kubejson_annotation(const json_t *object, const char *key);
+/* The condition of that type in status.conditions; NULL: there is none. */
+const json_t *kubejson_condition(const json_t *object, const char *type);
 bool kubejson_has_finalizer(const json_t *object, const char *name);
 /* It has been deleted, and waits for its finalizers or containers. */
 bool kubejson_is_deleted(const json_t *object);

@@ -45,23 +45,10 @@ enum finding doctor_judge_clock(int64_t ahead_s)
     return away >= CLOCK_FAIL_S ? FINDING_FAIL : away >= CLOCK_WARN_S ? FINDING_WARN : FINDING_OK;
 }
 
-static const json_t *find_condition(const json_t *object, const char *type)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(kubejson_at(object, "status.conditions"), i, one)
-    {
-        if (strcmp(kubejson_text(one, "type"), type) == 0)
-            return one;
-    }
-    return NULL;
-}
-
 enum finding doctor_judge_object(const json_t *object, const char **ret_text)
 {
-    const json_t *ready = find_condition(object, "Ready"),
-                 *degraded = find_condition(object, "Degraded");
+    const json_t *ready = kubejson_condition(object, "Ready"),
+                 *degraded = kubejson_condition(object, "Degraded");
     int64_t generation = kubejson_int(object, "metadata.generation", 0);
 
     if (!ready || kubejson_int(object, "status.observedGeneration", 0) < generation) {
@@ -197,7 +184,8 @@ static void check_nodes(struct doctor *d)
     json_array_foreach(json_object_get(a.body, "items"), i, node)
     {
         const char *kubelet = kubejson_text(node, "status.nodeInfo.kubeletVersion");
-        bool ready = strcmp(kubejson_text(find_condition(node, "Ready"), "status"), "True") == 0;
+        bool ready =
+            strcmp(kubejson_text(kubejson_condition(node, "Ready"), "status"), "True") == 0;
 
         usable += ready && !kubejson_true(node, "spec.unschedulable");
         if (kubejson_after(kubelet, "v1.") &&

@@ -216,11 +216,6 @@ static void drain_node(struct plan *p, const struct nspod *pod, const char *reas
     add_act(p, "node", pod, json_pack("{s:[s], s:s}", "state", "DRAIN", "reason", whole));
 }
 
-static bool is_ours(const struct nspod *pod)
-{
-    return strncmp(nspod_reason(pod), OPKEY_REASON, strlen(OPKEY_REASON)) == 0;
-}
-
 /* ---- claims ---------------------------------------------------------------------------------- */
 
 static bool is_scaled_in(const struct nspod *pod)
@@ -290,10 +285,9 @@ static void remove_pod(struct plan *p, const struct nspod *pod)
     (void)snprintf(reason, sizeof(reason), "Pod (%.60s/%.120s) %s for %s",
                    kubejson_namespace(pod->pod), kubejson_name(pod->pod), NSDECIDE_ENDS,
                    pod->condemned);
-    if (!draining || is_ours(pod))
+    if (!draining || nspod_is_ours(pod))
         drain_node(p, pod, reason); /* an administrator's own words stay */
-    if (draining && !nspod_has_state(pod, "ALLOCATED") && !nspod_has_state(pod, "MIXED") &&
-        !nspod_has_state(pod, "COMPLETING"))
+    if (draining && !nspod_is_busy(pod))
         delete_pod(p, pod, true, pod->condemned);
     wake_after(p, DRAIN_AGAIN_S);
 }
@@ -341,7 +335,7 @@ static void write_cordon_reason(const struct nsview *v, const struct nspod *pod,
 /* Undo what was ours: a drain that nothing asks for any more, and the end of an earlier pod. */
 static void free_node(struct plan *p, const struct nspod *pod)
 {
-    if (!is_ours(pod) || !pod->begun || !nspod_is_marked(p->v, pod))
+    if (!nspod_is_ours(pod) || !pod->begun || !nspod_is_marked(p->v, pod))
         return; /* the mark comes first: a job may begin at once */
     if (nspod_has_state(pod, "DRAIN") && !nspod_has_state(pod, "UNDRAIN"))
         add_act(p, "node", pod, json_pack("{s:[s], s:s}", "state", "UNDRAIN", "reason", ""));
@@ -358,7 +352,7 @@ static bool follow_cordon(struct plan *p, const struct nspod *pod)
     _cleanup_val_(strbuf_done) struct strbuf want = STRBUF_INIT;
     char pods[REASON_MOST];
 
-    if (!pod->slurm || (*reason && !is_ours(pod)) ||
+    if (!pod->slurm || (*reason && !nspod_is_ours(pod)) ||
         (nspod_has_state(pod, "DOWN") && strstr(reason, "Not responding")))
         return pod->cordoned;
     if (pod->node && kubejson_true(pod->node, "spec.unschedulable")) {
@@ -392,7 +386,7 @@ static void act_on_pod(struct plan *p, const struct nspod *pod)
         wake_after(p, 1); /* its claims go with it, or stay: that is settled first */
     } else if (pod->condemned) {
         remove_pod(p, pod);
-        cordon = pod->cordoned || (is_ours(pod) && nspod_has_state(pod, "DRAIN") &&
+        cordon = pod->cordoned || (nspod_is_ours(pod) && nspod_has_state(pod, "DRAIN") &&
                                    strstr(nspod_reason(pod), NSDECIDE_ENDS));
     } else {
         cordon = follow_cordon(p, pod);

@@ -48,12 +48,8 @@ static void say_start(struct wait *w, const struct nspod *p)
     if (!since)
         return;
     if (!*kubejson_text(p->pod, "spec.nodeName")) {
-        json_array_foreach(kubejson_at(p->pod, "status.conditions"), i, one)
-        {
-            if (strcmp(kubejson_text(one, "type"), "PodScheduled") == 0)
-                why = kubejson_text(one, "message");
-        }
-        say_wait(w, p, since, "has no node", why);
+        say_wait(w, p, since, "has no node",
+                 kubejson_text(kubejson_condition(p->pod, "PodScheduled"), "message"));
         return;
     }
     json_array_foreach(kubejson_at(p->pod, "status.containerStatuses"), i, one)
@@ -71,8 +67,7 @@ static void say_drain(struct wait *w, const struct nspod *p)
 {
     int64_t since = kubejson_int(p->slurm, "reason_changed_at.number", 0) * USEC_PER_SEC;
 
-    if (!since || p->deadline_s == INT64_MAX ||
-        strncmp(nspod_reason(p), OPKEY_REASON, strlen(OPKEY_REASON)) != 0 ||
+    if (!since || p->deadline_s == INT64_MAX || !nspod_is_ours(p) ||
         !strstr(nspod_reason(p), NSDECIDE_ENDS) || !nspod_has_state(p, "DRAIN"))
         return;
     say_wait(w, p, MAX(since, p->deadline_s * USEC_PER_SEC), "is to go, and has jobs to end",

@@ -187,13 +187,7 @@ static int64_t count_wanted(const struct nsview *v, const json_t *pending, int64
 
 static bool is_leaving(const struct nspod *p)
 {
-    return nspod_has_state(p, "DRAIN") && strstr(nspod_reason(p), "is pending termination");
-}
-
-static bool is_busy(const struct nspod *p)
-{
-    return nspod_has_state(p, "ALLOCATED") || nspod_has_state(p, "MIXED") ||
-           nspod_has_state(p, "COMPLETING");
+    return nspod_has_state(p, "DRAIN") && strstr(nspod_reason(p), NSDECIDE_ENDS);
 }
 
 int64_t nsplan_replicas(const struct nsview *v, const json_t *pending, int64_t *ret_wake_s)
@@ -216,7 +210,7 @@ int64_t nsplan_replicas(const struct nsview *v, const json_t *pending, int64_t *
         nspod_read(v, one, &p);
         if (p.ending || p.finished || is_leaving(&p))
             continue;
-        if (is_busy(&p) || nspod_has_state(&p, "DRAIN") || nspod_has_state(&p, "DOWN")) {
+        if (nspod_is_busy(&p) || nspod_has_state(&p, "DRAIN") || nspod_has_state(&p, "DOWN")) {
             held++; /* jobs that wait do not start there */
         } else if (nspod_has_state(&p, "IDLE")) {
             since = MAX(kubejson_int(p.slurm, "last_busy.number", 0), p.ready_us / USEC_PER_SEC);

@@ -16,19 +16,6 @@
 #define K8S_FEATURE "k8s/"
 #define UNKNOWN_S 30 /* so long slurmctld says that it has no node of a name */
 
-static const json_t *find_condition(const json_t *pod, const char *type)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(kubejson_at(pod, "status.conditions"), i, one)
-    {
-        if (strcmp(kubejson_text(one, "type"), type) == 0)
-            return one;
-    }
-    return NULL;
-}
-
 /* Does a record of Slurm belong to the pod that claims its name?  Labels are in the hands of
  * whoever makes pods: a pod that names the node of another worker, or one that no worker
  * registered, has no node. */
@@ -81,7 +68,7 @@ static bool has_run(const json_t *pod)
 void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret)
 {
     const char *phase = kubejson_text(pod, "status.phase"), *cordon, *revision;
-    const json_t *ready = find_condition(pod, "Ready");
+    const json_t *ready = kubejson_condition(pod, "Ready");
     int64_t wait = kubejson_int(v->f->cr, "spec.minReadySeconds", 0) * USEC_PER_SEC;
     char want[MKWORKERS_REVISION];
 
@@ -148,6 +135,16 @@ bool nspod_has_state(const struct nspod *p, const char *word)
     return slurmstate_has_word(json_object_get(p->slurm, "state"), word);
 }
 
+bool nspod_is_busy(const struct nspod *p)
+{
+    return slurmstate_is_busy(json_object_get(p->slurm, "state"));
+}
+
+bool nspod_is_ours(const struct nspod *p)
+{
+    return strncmp(nspod_reason(p), OPKEY_REASON, strlen(OPKEY_REASON)) == 0;
+}
+
 /* ---- labels and annotations ------------------------------------------------------------------ */
 
 /* Note in the patch that the pod's label or annotation should be `want`; NULL: none. */
@@ -168,8 +165,7 @@ static void note_text(const struct nspod *p, json_t *patch, const char *part, co
 /* Down for a reason of its own: what an earlier pod left behind is soon undone. */
 static bool is_down(const struct nspod *p)
 {
-    return nspod_has_state(p, "DOWN") &&
-           strncmp(nspod_reason(p), OPKEY_REASON, strlen(OPKEY_REASON)) != 0;
+    return nspod_has_state(p, "DOWN") && !nspod_is_ours(p);
 }
 
 /* A job may begin in any worker that is not drained, before the operator hears of it; and a drain
@@ -178,8 +174,7 @@ static bool may_run_jobs(const struct nspod *p, bool cordon)
 {
     bool drained = nspod_has_state(p, "DRAIN") && !nspod_has_state(p, "UNDRAIN");
 
-    return nspod_has_state(p, "ALLOCATED") || nspod_has_state(p, "MIXED") ||
-           nspod_has_state(p, "COMPLETING") || !((drained && cordon) || is_down(p));
+    return nspod_is_busy(p) || !((drained && cordon) || is_down(p));
 }
 
 /* Evictions are refused from the pod's making on, unless Slurm knows of no such node for long. */
@@ -251,7 +246,7 @@ json_t *nspod_conditions(const struct nsview *v, const struct nspod *p)
         const json_t *have;
 
         (void)snprintf(type, sizeof(type), CONDITION "%s", state_words[i][1]);
-        have = find_condition(p->pod, type);
+        have = kubejson_condition(p->pod, type);
         if (want && (!have || strcmp(kubejson_text(have, "message"), reason) != 0))
             (void)mkbase_push(list, json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", type, "status",
                                               "True", "reason", CONDITION, "message", reason,

@@ -22,6 +22,9 @@ void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret);
 int nspod_compare(const void *a, const void *b);
 const char *nspod_reason(const struct nspod *p); /* of its node in Slurm, "" */
 bool nspod_has_state(const struct nspod *p, const char *word);
+bool nspod_is_busy(const struct nspod *p); /* jobs run there, or end */
+/* Is the reason of its node one that this operator gave? */
+bool nspod_is_ours(const struct nspod *p);
 /* Are evictions of it refused, where they should be?  Only then may jobs begin in it. */
 bool nspod_is_marked(const struct nsview *v, const struct nspod *p);
 /* The labels and annotations that should change: a merge patch; NULL: none. */

@@ -20,11 +20,16 @@ bool slurmstate_has_word(const json_t *state, const char *word)
     return false;
 }
 
+bool slurmstate_is_busy(const json_t *state)
+{
+    return slurmstate_has_word(state, "ALLOCATED") || slurmstate_has_word(state, "MIXED") ||
+           slurmstate_has_word(state, "COMPLETING");
+}
+
 bool slurmstate_is_drained(const json_t *state)
 {
     return slurmstate_has_word(state, "DRAIN") && !slurmstate_has_word(state, "UNDRAIN") &&
-           !slurmstate_has_word(state, "ALLOCATED") && !slurmstate_has_word(state, "MIXED") &&
-           !slurmstate_has_word(state, "COMPLETING");
+           !slurmstate_is_busy(state);
 }
 
 /* A node that was set down is not said to be silent, whether or not its slurmd has ended. */
@@ -36,6 +41,5 @@ bool slurmstate_is_dead(const json_t *node)
     return slurmstate_has_word(state, "DOWN") &&
            (slurmstate_has_word(state, "NOT_RESPONDING") ||
             (reason && strcmp(reason, OPKEY_ENDED) == 0)) &&
-           !slurmstate_has_word(state, "ALLOCATED") && !slurmstate_has_word(state, "MIXED") &&
-           !slurmstate_has_word(state, "COMPLETING");
+           !slurmstate_is_busy(state);
 }

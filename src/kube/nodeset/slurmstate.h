@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 bool slurmstate_has_word(const json_t *state, const char *word);
+bool slurmstate_is_busy(const json_t *state); /* jobs run there, or end */
 /* Is a node with these words of state drained, so that no job is there and none will be? */
 bool slurmstate_is_drained(const json_t *state);
 /* Is it down and without jobs, and silent, or told so by its pod when that ended (OPKEY_ENDED)? */

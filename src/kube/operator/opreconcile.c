@@ -93,24 +93,11 @@ static const char *see_keys(struct opwork *w)
     return NULL;
 }
 
-static const json_t *find_condition(const json_t *object, const char *type)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(kubejson_at(object, "status.conditions"), i, one)
-    {
-        if (strcmp(kubejson_text(one, "type"), type) == 0)
-            return one;
-    }
-    return NULL;
-}
-
 /* Do pods that are not ready take too long?  Since when is what our own condition says, so that it
  * outlives the operator. */
 static bool is_overdue(struct opwork *w)
 {
-    const json_t *was = find_condition(w->raw, "Progressing");
+    const json_t *was = kubejson_condition(w->raw, "Progressing");
     int64_t since, left;
 
     if (strcmp(kubejson_text(was, "reason"), OPWORK_OVERDUE) == 0)
