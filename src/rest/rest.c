@@ -197,6 +197,7 @@ struct rest *rest_free(struct rest *rest)
     (void)restschema_free(rest->schema); /* likewise */
     for (size_t i = 0; i < ARRAY_SIZE(rest->documents); i++)
         free(rest->documents[i]);
+    (void)pthread_mutex_destroy(&rest->document_lock); /* nobody holds it */
     free(rest);
     return NULL;
 }

@@ -18,12 +18,14 @@ static int too_heavy(struct err *err)
     return err_set(err, -E2BIG, "the body has too many values");
 }
 
-/* jansson's own limit of depth is 2,048, and it has none of values: look first. */
-static bool nested_too_deep(const char *text, size_t len, size_t *ret_weight)
+/* How deep its lists and objects lie in one another, at most, and what the values weigh.  jansson's
+ * own limit of depth is 2,048, and jansson has no limit of values, so this comes first. */
+static void measure_json(const char *text, size_t len, unsigned *ret_depth, size_t *ret_weight)
 {
     unsigned depth = 0;
     bool quoted = false;
 
+    *ret_depth = 0;
     *ret_weight = 1;
     for (size_t i = 0; i < len; i++) {
         if (quoted && text[i] == '\\')
@@ -38,18 +40,18 @@ static bool nested_too_deep(const char *text, size_t len, size_t *ret_weight)
             *ret_weight += text[i] == ','                     ? 1
                            : text[i] == '{' || text[i] == '[' ? CONTAINER_WEIGHT
                                                               : 0;
-        if (depth > RESTBODY_DEPTH)
-            return true;
+        *ret_depth = MAX(*ret_depth, depth);
     }
-    return false;
 }
 
 int restbody_parse_json(const char *text, size_t len, size_t most, json_t **ret, struct err *err)
 {
     json_error_t where;
+    unsigned depth;
     size_t weight;
 
-    if (nested_too_deep(text, len, &weight))
+    measure_json(text, len, &depth, &weight);
+    if (depth > RESTBODY_DEPTH)
         return err_set(err, -EINVAL, "the body is nested more than %u deep", RESTBODY_DEPTH);
     if (weight > most)
         return too_heavy(err);
