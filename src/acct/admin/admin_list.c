@@ -174,8 +174,10 @@ static int tell_txn(void *ctx, const ProtobufCMessage *txn)
 {
     struct listing *l = ctx;
     const Pst__AcctTxnRecord *t = (const Pst__AcctTxnRecord *)txn;
+    const char *user = l->run.who->user;
+    bool is_own = *user && t->actor && strcmp(t->actor, user) == 0;
     bool hidden = l->run.who->rules & (ADMIN_PRIVATE_USERS | ADMIN_PRIVATE_ACCOUNTS) &&
-                  !run_is_operator(&l->run) && strcmp(t->actor ? t->actor : "", l->run.who->user);
+                  !run_is_operator(&l->run) && !is_own;
 
     return hidden ? 0 : l->fn(l->ctx, txn);
 }
@@ -354,7 +356,8 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     l.run = (struct admin_run){ .a = a, .who = who, .res = &res };
     l.run.level =
         who->root ? PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR : am_admin_level(a->am, who->user);
-    if ((r = cost_check_list(&l.run, req, err)) < 0)
+    r = cost_check_list(&l.run, req, err);
+    if (r < 0)
         return r;
     switch (req->entity) {
     case PST__ACCT_ENTITY__ACCT_ASSOC:

@@ -294,8 +294,11 @@ static char *with_offsets(const char *list)
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     char *text = NULL;
 
-    for (const char *p = list; *p; p++)
-        strbuf_addf(&sb, "%c%s", *p, *p == '+' && (!p[1] || p[1] == ',') ? "0" : "");
+    for (const char *p = list; *p; p++) {
+        strbuf_addc(&sb, *p);
+        if (*p == '+' && (!p[1] || p[1] == ','))
+            strbuf_addc(&sb, '0');
+    }
     check_mem_or_die(strbuf_detach(&sb, &text));
     return text;
 }

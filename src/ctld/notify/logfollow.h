@@ -42,6 +42,6 @@ void follow_durable(struct follow *f, uint64_t lsn); /* any thread */
 #define FOLLOW_KEEP UINT64_C(5000000)
 uint64_t follow_keep(const struct follow *f); /* any thread */
 uint64_t follow_cursor(const struct follow *f);
-uint64_t
-follow_lag(const struct follow *f); /* how many durable records have not arrived yet; any thread */
+/* How many durable records have not arrived yet.  Any thread. */
+uint64_t follow_lag(const struct follow *f);
 struct follow *follow_stop(struct follow *f); /* always NULL */

@@ -189,7 +189,7 @@ void input_signal(struct step *s, const Pst__StepSignal *sig)
         (void)ioctl(s->tasks[0].fd[1], TIOCSWINSZ, &ws); /* the kernel sends SIGWINCH */
         return;
     }
-    if (sig->signal == SIGKILL && sig->first > 0 && sig->first < 65)
+    if (sig->signal == SIGKILL && sig->first > 0 && sig->first <= (uint32_t)SIGRTMAX)
         s->on->signal_kill(s, (int)sig->first);
     else if (sig->terminate)
         s->on->terminate(s, sig->task_failed ? STEP_TASK_FAILURE : NULL,

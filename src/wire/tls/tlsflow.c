@@ -52,7 +52,7 @@ static bool move_in(struct tlsflow *f)
             if (n > 0)
                 d->len = (size_t)n;
             if (n > 0 && ++reads == TURN)
-                return true; /* the rest waits for room, which is there: it is looked at again */
+                return true; /* full: poll(2) tells at once that there is room, and this goes on */
         }
         if (n > 0 && d->pos < d->len) {
             n = send(f->plain_fd, d->bytes + d->pos, d->len - d->pos, MSG_NOSIGNAL | MSG_DONTWAIT);
