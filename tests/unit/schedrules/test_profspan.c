@@ -22,26 +22,6 @@
 #include "sched/state/expect.h"
 #include "sched/state/question.h"
 
-/* A job of so many CPUs on one node for so many minutes. */
-static struct sched_job small_job(uint32_t id, uint32_t cpus, uint32_t minutes)
-{
-    struct sched_job j = util_job(id);
-
-    j.num_tasks = cpus;
-    j.max_nodes = 1;
-    j.time_limit_min = minutes;
-    j.has_mem_per_node = true;
-    j.mem_per_node_mib = 300;
-    return j;
-}
-
-static struct job *start_on(struct sched *s, struct sched_job j, uint32_t node)
-{
-    j.req_nodes = &node;
-    j.nreq = 1;
-    return limits_runs(s, j);
-}
-
 /* Two nodes of 4 CPUs: job 1 has two of node 0 for ten minutes, job 2 all of node 1 for twenty. */
 struct plot {
     struct sched *s;
@@ -54,9 +34,9 @@ static int make_plot(void **state)
 
     assert_non_null(p);
     p->s = util_cluster((struct sched_params){ .select_memory = true }, 2, 4, 0);
-    p->first = start_on(p->s, small_job(1, 2, 10), 0);
-    p->second = start_on(p->s, small_job(2, 4, 20), 1);
-    p->waits = limits_waits(p->s, small_job(3, 4, 5));
+    p->first = limits_runs_on(p->s, limits_small(1, 2, 10), 0);
+    p->second = limits_runs_on(p->s, limits_small(2, 4, 20), 1);
+    p->waits = limits_waits(p->s, limits_small(3, 4, 5));
     assert_int_equal(prof_make(p->s, NOW), 0);
     *state = p;
     return 0;

@@ -22,26 +22,6 @@
 #include "sched/state/question.h"
 #include "sched/state/resvs.h"
 
-/* So many CPUs and 300 MiB on one node for so many minutes. */
-static struct sched_job small_job(uint32_t id, uint32_t cpus, uint32_t minutes)
-{
-    struct sched_job j = util_job(id);
-
-    j.num_tasks = cpus;
-    j.max_nodes = 1;
-    j.time_limit_min = minutes;
-    j.has_mem_per_node = true;
-    j.mem_per_node_mib = 300;
-    return j;
-}
-
-static struct job *start_on(struct sched *s, struct sched_job j, uint32_t node)
-{
-    j.req_nodes = &node;
-    j.nreq = 1;
-    return limits_runs(s, j);
-}
-
 /* Two nodes of 4 CPUs: all of node 0 is held for 30 minutes, node 1 by two jobs, for 10 and 20. */
 struct plot {
     struct sched *s;
@@ -65,10 +45,10 @@ static int make_plot(void **state)
 
     assert_non_null(p);
     p->s = util_cluster((struct sched_params){ .select_memory = true }, 2, 4, 0);
-    p->jobs[0] = start_on(p->s, small_job(1, 4, 30), 0);
-    p->jobs[1] = start_on(p->s, small_job(2, 2, 10), 1);
-    p->jobs[2] = start_on(p->s, small_job(3, 2, 20), 1);
-    p->waits = limits_waits(p->s, small_job(4, 4, 5));
+    p->jobs[0] = limits_runs_on(p->s, limits_small(1, 4, 30), 0);
+    p->jobs[1] = limits_runs_on(p->s, limits_small(2, 2, 10), 1);
+    p->jobs[2] = limits_runs_on(p->s, limits_small(3, 2, 20), 1);
+    p->waits = limits_waits(p->s, limits_small(4, 4, 5));
     p->p = question(p, p->waits);
     assert_int_equal(line_make(p->s), 0);
     *state = p;
@@ -121,7 +101,7 @@ static void test_groups(void **state)
     struct plot *p = *state;
     struct sched_alloc alloc = { 0 };
     struct resv_node *spare = NULL;
-    struct job *two = limits_waits(p->s, small_job(5, 2, 5));
+    struct job *two = limits_waits(p->s, limits_small(5, 2, 5));
     struct pick q = question(p, two);
 
     assert_true(planned(p, &q, &alloc, &spare) == NOW + 10 * MINUTE);
@@ -142,7 +122,7 @@ static void test_never(void **state)
     struct plot *p = *state;
     struct sched_alloc alloc = { 0 };
     struct resv_node *spare = NULL;
-    struct job *big = limits_waits(p->s, small_job(5, 5, 5));
+    struct job *big = limits_waits(p->s, limits_small(5, 5, 5));
     struct pick q = question(p, big);
     int64_t start_us = 77;
 

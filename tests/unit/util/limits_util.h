@@ -126,3 +126,24 @@ static inline uint32_t limits_slot(const struct sched *s, uint32_t tres_id)
     fail_msg("no TRES %u", tres_id);
     return 0;
 }
+
+/* A job of so many CPUs and 300 MiB on one node for so many minutes. */
+static inline struct sched_job limits_small(uint32_t id, uint32_t cpus, uint32_t minutes)
+{
+    struct sched_job j = util_job(id);
+
+    j.num_tasks = cpus;
+    j.max_nodes = 1;
+    j.time_limit_min = minutes;
+    j.has_mem_per_node = true;
+    j.mem_per_node_mib = 300;
+    return j;
+}
+
+/* It runs on this node. */
+static inline struct job *limits_runs_on(struct sched *s, struct sched_job j, uint32_t node)
+{
+    j.req_nodes = &node;
+    j.nreq = 1;
+    return limits_runs(s, j);
+}
