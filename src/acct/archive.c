@@ -18,6 +18,7 @@
 #include "acctop.pb-c.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/hextext.h"
 #include "base/timefmt.h"
 #include "job.pb-c.h"
 #include "resv.pb-c.h"
@@ -496,8 +497,7 @@ static bool is_named_well(const struct value *name, const struct value *data)
         return true;
     if (digest_of(data->bytes, data->len, &d) < 0)
         return false;
-    for (size_t i = 0; i < DIGEST_SIZE; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", d.bytes[i]); /* fits */
+    hextext_write(d.bytes, DIGEST_SIZE, hex);
     return strcmp(hex, name->bytes) == 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/hextext.h"
 #include "base/readfile.h"
 #include "configless/confbundle.h"
 
@@ -81,8 +82,7 @@ void confcache_done(struct confcache *c)
 
 static void folder_name(const Pst__ConfBundle *b, char name[NAME_DIGITS + 1])
 {
-    for (size_t i = 0; i < NAME_DIGITS / 2; i++)
-        (void)snprintf(name + 2 * i, 3, "%02x", b->digest.data[i]);
+    hextext_write(b->digest.data, NAME_DIGITS / 2, name);
 }
 
 static int path_in(char **ret, const char *dir, const char *name)

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/hextext.h"
 #include "base/strbuf.h"
 #include "pmi/pmiservice.h"
 
@@ -275,13 +276,13 @@ static uint32_t count_nodes(const struct layout *l, const uint32_t *ranks, size_
 static int name_set(char set[SET_MAX], const uint32_t *ranks, size_t n)
 {
     struct digest d;
-    int r = digest_of(ranks, n * sizeof(*ranks), &d), at;
+    char name[2 * DIGEST_SIZE + 1];
+    int r = digest_of(ranks, n * sizeof(*ranks), &d);
 
     if (r < 0)
         return r;
-    at = snprintf(set, SET_MAX, "%zu-%u-", n, ranks[0]);
-    for (size_t i = 0; i < DIGEST_SIZE; i++)
-        at += snprintf(set + at, SET_MAX - (size_t)at, "%02x", d.bytes[i]);
+    hextext_write(d.bytes, DIGEST_SIZE, name);
+    (void)snprintf(set, SET_MAX, "%zu-%u-%s", n, ranks[0], name); /* fits */
     return 0;
 }
 

@@ -37,9 +37,9 @@
 #define SENT_AT_ONCE (64u * 1024)
 #define BODY_OF_ANYBODY (256u * 1024) /* more is kept for callers alone whom a daemon believes */
 #define WEIGHT_OF_ANYBODY 64000u      /* likewise, of its values: some MiB of memory */
-#define DRAINED_MOST                                                                               \
-    (4 * REST_BODY_MAX)   /* of a body that is not wanted, so that its sender reads why */
-#define PACKED_FROM 1024u /* shorter answers are sent as they are */
+#define PACKED_FROM 1024u             /* shorter answers are sent as they are */
+/* Bytes of a refused body that are read, so that its sender comes to read why. */
+#define DRAINED_MOST (4 * REST_BODY_MAX)
 
 struct request {
     struct rest_call call;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "base/pb/pbsafe.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/people/username.h"
 #include "wire/errors.h"
 #include "wire/server/rpcstat.h"
 #include "wire/server/server.h"
@@ -249,19 +249,10 @@ static int ensure_store(struct adminserve *s, struct err *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A uid without a name is its number, unless somebody else has that for a name: then it is nobody,
- * "". */
+/* Who has no name is nobody, "". */
 static void name_of(uid_t uid, char *name, size_t size)
 {
-    struct passwd pw, *found = NULL;
-    char buf[4096];
-
-    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found) {
-        (void)snprintf(name, size, "%s", found->pw_name);
-        return;
-    }
-    (void)snprintf(name, size, "%u", uid);
-    if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) != 0 || found)
+    if (username_of(uid, name, size) < 0)
         name[0] = '\0';
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "stepd/shared/jobuser.h"
 #include "stepd/shared/spool.h"
 

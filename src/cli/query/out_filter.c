@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_users.h"

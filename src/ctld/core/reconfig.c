@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hextext.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
@@ -380,8 +381,7 @@ static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
     if (auth_random(id, sizeof(id)) == 0) {
         char hex[33];
 
-        for (size_t i = 0; i < sizeof(id); i++)
-            (void)snprintf(hex + i * 2, 3, "%02x", id[i]);
+        hextext_write(id, sizeof(id), hex);
         (void)pb_set_str(&set->cluster_id, hex);
     }
 }

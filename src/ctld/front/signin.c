@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hextext.h"
 #include "base/timefmt.h"
 #include "wire/auth/auth.h"
 
@@ -86,8 +87,7 @@ int signins_put(struct signins *s, uid_t uid, const char *token, int64_t now_us,
     if (!copy)
         return -ENOMEM;
     free_ticket(t);
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        (void)snprintf(t->word + 2 * i, 3, "%02x", bytes[i]); /* fits */
+    hextext_write(bytes, sizeof(bytes), t->word);
     t->uid = uid;
     t->until_us = now_us + SIGNIN_S * USEC_PER_SEC;
     t->token = copy;

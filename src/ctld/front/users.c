@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"

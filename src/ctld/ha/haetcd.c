@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hextext.h"
 #include "base/log.h"
 #include "etcd/etcdconf.h"
 #include "etcd/etcdlog.h"
@@ -72,12 +73,13 @@ uint64_t haetcd_pull(struct ha *ha)
 
 static int check_identity(struct ha *ha, struct err *err)
 {
-    char hex[IDKEY_TEXT] = "";
+    char hex[IDKEY_TEXT];
     const uint8_t *key = ha->ctld->identity ? idkey_public(ha->ctld->identity) : NULL;
 
-    for (size_t i = 0; key && i < IDKEY_SIZE; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", key[i]); /* fits */
-    return key ? etcdlog_check_identity(ha->ctld->etcdlog, hex, err) : 0;
+    if (!key)
+        return 0;
+    hextext_write(key, IDKEY_SIZE, hex);
+    return etcdlog_check_identity(ha->ctld->etcdlog, hex, err);
 }
 
 int haetcd_take(struct ha *ha, struct err *err)

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/hextext.h"
 #include "base/safetext.h"
 #include "wire/auth/auth.h"
 
@@ -24,12 +25,6 @@ bool certtoken_is_sound(const char *token)
     size_t len = strlen(token);
 
     return len > 0 && len <= TOKEN_MAX && token[0] != '-' && safetext_is_line(token);
-}
-
-static void write_hex(const uint8_t *data, size_t n, char *text)
-{
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", data[i]); /* it fits */
 }
 
 /* Of the salt's text and the token. */
@@ -96,12 +91,12 @@ int certtoken_seal(const char *token, char ret_sealed[CERTTOKEN_SIZE])
 
     if (r < 0)
         return r;
-    write_hex(salt, SALT_SIZE, text);
+    hextext_write(salt, SALT_SIZE, text);
     r = digest_token(text, token, &d);
     if (r < 0)
         return r;
     text[SALT_TEXT] = ':';
-    write_hex(d.bytes, DIGEST_SIZE, text + SALT_TEXT + 1);
+    hextext_write(d.bytes, DIGEST_SIZE, text + SALT_TEXT + 1);
     memcpy(ret_sealed, text, sizeof(text));
     return 0;
 }
@@ -115,7 +110,7 @@ bool certtoken_fits(const char *sealed, const char *token)
     if (strlen(sealed) != SALT_TEXT + 1 + 2 * DIGEST_SIZE || sealed[SALT_TEXT] != ':' ||
         digest_token(sealed, token, &d) < 0)
         return false;
-    write_hex(d.bytes, DIGEST_SIZE, text);
+    hextext_write(d.bytes, DIGEST_SIZE, text);
     for (size_t i = 0; i < 2 * DIGEST_SIZE; i++) /* as long for any other token */
         differ |= (unsigned)(text[i] ^ sealed[SALT_TEXT + 1 + i]);
     return differ == 0;

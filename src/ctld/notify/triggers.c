@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/hostlist.h"
 #include "base/process/inherit.h"
 #include "base/log.h"

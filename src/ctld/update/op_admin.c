@@ -3,7 +3,6 @@
 #include "ctld/update/op_admin.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/people/username.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
 #include "ctld/front/signin.h"
@@ -73,22 +73,6 @@ static void send_word(struct ctld *ctld, struct cmd *cmd, char *token)
     explicit_bzero(word, sizeof(word));
 }
 
-/* The name of the user who asks; 0 or -ENOENT: he has none, and his number is the name of another
- * one, who would be meant.  The kernel's word for the uid was looked up before; a token is rare, so
- * this may block. */
-static int own_name(uid_t uid, char *own, size_t size)
-{
-    char buf[4096];
-    struct passwd pw, *found = NULL;
-
-    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found) {
-        (void)snprintf(own, size, "%s", pw.pw_name);
-        return 0;
-    }
-    (void)snprintf(own, size, "%u", uid);
-    return getpwnam_r(own, &pw, buf, sizeof(buf), &found) != 0 || found ? -ENOENT : 0;
-}
-
 static void op_token(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__TokenRequest *req = PB_AS(token_request, cmd->msg);
@@ -96,7 +80,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
                     : req->has_lifespan_s              ? req->lifespan_s
                                                        : 1800;
     uint64_t max;
-    char own[257], *token = NULL; /* own: as long as a token's user may be */
+    char own[257] = "", *token = NULL; /* own: as long as a token's user may be */
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
     int made;
 
@@ -109,7 +93,8 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_DISABLED, "tokens are not made here (disable_token_creation)");
         return;
     }
-    if (own_name(conn_peer(cmd->conn)->uid, own, sizeof(own)) < 0 && !(admin && req->user)) {
+    /* This may block: the kernel's word for the uid was looked up before, and tokens are rare. */
+    if (username_of(conn_peer(cmd->conn)->uid, own, sizeof(own)) < 0 && !(admin && req->user)) {
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING,
                    "you have no name here, and your number is the name of another user");
         return;

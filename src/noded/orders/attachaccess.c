@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/log.h"
 #include "noded/link/listen.h"
 #include "noded/steps/userproc.h"

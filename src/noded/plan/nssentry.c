@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"

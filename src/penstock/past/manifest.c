@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hextext.h"
 #include "base/timefmt.h"
 
 #define HEAD "penstock-backup 1"
@@ -64,11 +65,10 @@ void manifest_write(const struct manifest *m, struct strbuf *out)
                 m->record, m->time_us);
     for (size_t i = 0; i < m->n; i++) {
         const struct manifest_file *f = &m->files[i];
+        char name[2 * DIGEST_SIZE + 1];
 
-        strbuf_addf(out, "file %04o %" PRIu64 " ", f->mode, f->size);
-        for (size_t k = 0; k < DIGEST_SIZE; k++)
-            strbuf_addf(out, "%02x", f->digest.bytes[k]);
-        strbuf_addf(out, " %s\n", f->path);
+        hextext_write(f->digest.bytes, DIGEST_SIZE, name);
+        strbuf_addf(out, "file %04o %" PRIu64 " %s %s\n", f->mode, f->size, name, f->path);
     }
     strbuf_addf(out, "end %zu\n", m->n);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-#include "base/groups.h"
+#include "base/people/groups.h"
 
 #define TEXT_BYTES 16384u /* of a user's line */
 #define NUMBER_BYTES 16u

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/pb/pbunknown.h"
 #include "base/safetext.h"
 

@@ -20,7 +20,7 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/auth/crypto.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/groups.h"
+#include "base/people/groups.h"
 #include "job.pb-c.h"
 #include "model/secrets.h"
 #include "node.pb-c.h"

@@ -1,5 +1,5 @@
 /* groups.c - see groups.h */
-#include "base/groups.h"
+#include "base/people/groups.h"
 
 #include <errno.h>
 #include <grp.h>
