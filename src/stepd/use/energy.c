@@ -105,7 +105,7 @@ int energy_begin(struct energy *e, enum energy_kind kind, const char *root)
 void energy_look(struct energy *e)
 {
     for (unsigned i = 0; i < e->n; i++) {
-        uint64_t now, last = e->zones[i].last;
+        uint64_t now = 0, last = e->zones[i].last;
 
         if (read_number(e->zones[i].path, &now) < 0)
             continue;
