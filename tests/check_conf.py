@@ -6,7 +6,8 @@ usage: tests/check_conf.py BUILD
 A key marked ACTS in src/conf/conf_keys.def is named by its enumerator (CONF_MAX_JOB_COUNT) in a source outside src/conf;
 or src/conf hands its value out in a function or in a member of a struct, and a source of a daemon uses that name, other than to
 copy or to show it: the table HANDED_OUT names these.  A word marked ACTS in src/conf/conf_options.def stands in quotes in a
-source outside the tables, or in NOT_QUOTED with the reason why no source needs to name the word."""
+source outside the tables, or in NOT_QUOTED with the reason why no source needs to name the word; a word of DebugFlags is a
+row of src/base/logflags.def, and a source logs its subject."""
 
 import re
 from pathlib import Path
@@ -170,9 +171,15 @@ def main():
     wrong += [f"HANDED_OUT: there is no key {table}{symbol}" for table, keys in HANDED_OUT.items() for symbol in keys]
     tap.check("keys marked as acted upon are acted upon", wrong)
 
+    subjects = {word: name for name, word in re.findall(r'LOG_FLAG\((\w+), "(\w+)"\)', (SRC / "base/logflags.def").read_text())}
+    logged = set(re.findall(r"\bLOG_SUBJECT_(\w+)", outside)) | set(re.findall(r"\blog_flag\((\w+),", outside))
     wrong, left = [], dict(NOT_QUOTED)
     for table, symbol, word, flags in rows((SRC / "conf/conf_options.def").read_text(), "OPTION"):
         quoted = word.lower() in everywhere
+        if symbol == "DEBUG_FLAGS" and not table:
+            quoted = subjects.get(word) in logged
+            if (flags == "ACTS") != (word in subjects):
+                wrong.append(f"{symbol}={word}: marked {flags}, which src/base/logflags.def contradicts")
         reason = left.pop((table + symbol, word), None)
         if flags == "ACTS" and not quoted and not reason:
             wrong.append(f"{symbol}={word}: marked ACTS, but no source names the word")

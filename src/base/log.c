@@ -63,7 +63,8 @@ static struct {
     int fd;     /* -1: stderr */
     bool also_stderr;
     atomic_int level;
-    atomic_int stamp; /* enum stamp */
+    atomic_int stamp;              /* enum stamp */
+    atomic_uint_fast64_t subjects; /* of logflags.h */
     struct syslogsink syslog;
 } sink = {
     .lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .level = LOG_INFO, .syslog = SYSLOGSINK_INIT
@@ -135,6 +136,17 @@ void log_set_level(enum log_level level)
 enum log_level log_get_level(void)
 {
     return (enum log_level)atomic_load_explicit(&sink.level, memory_order_relaxed);
+}
+
+uint64_t log_subjects(void)
+{
+    return atomic_load_explicit(&sink.subjects, memory_order_relaxed);
+}
+
+void log_set_subjects(uint64_t on, uint64_t mask)
+{
+    (void)atomic_fetch_and(&sink.subjects, ~mask | on);
+    (void)atomic_fetch_or(&sink.subjects, on & mask);
 }
 
 int log_level_parse(const char *text, enum log_level *ret_level)

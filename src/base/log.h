@@ -37,6 +37,11 @@ int log_reopen(void);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
+/* Which subjects of base/logflags.h are on, a bit each; of those in mask, the ones in `on` are from
+ * now on and the others are not. */
+uint64_t log_subjects(void);
+void log_set_subjects(uint64_t on, uint64_t mask);
+
 /* Lines up to this level, a word of log_level_parse(), go to the socket of the system's log at path
  * too, NULL = /dev/log.  NULL or "quiet": none.  Errors: -EINVAL no such level; none are sent. */
 int log_set_syslog(const char *level, const char *path);

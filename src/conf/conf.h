@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 

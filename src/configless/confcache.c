@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/hextext.h"
 #include "base/readfile.h"
 #include "configless/confbundle.h"

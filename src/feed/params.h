@@ -3,7 +3,7 @@
  * Pure.  For the controller and the simulator alike. */
 #pragma once
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "conf/conf.h"
 #include "sched/sched.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "journal/files.h"
 
 /* Remove snapshots but the two newest, and segments nobody needs, oldest first, so that a crash in

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/statvfs.h>
 
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/timefmt.h"
 #include "journal/files.h"
 #include "journal/format.h"

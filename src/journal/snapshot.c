@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "journal/files.h"
 #include "journal/format.h"
 #include "journal/impl.h"

@@ -19,6 +19,7 @@
 #include "base/process/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "conf/tls/conf_certmgr.h"
 #include "conf/conf_nodeline.h"
 #include "daemon/kiosk.h"
@@ -271,6 +272,7 @@ static int open_log(struct noded *d, struct err *err)
 {
     int r;
 
+    logflags_set(conf_str(d->conf, CONF_DEBUG_FLAGS));
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
     (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
                          NULL); /* no such level: none */
@@ -453,6 +455,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     profsend_configure(d);
     profkeep_configure(d);
     log_set_level(wanted_level(d));
+    logflags_set(conf_str(d->conf, CONF_DEBUG_FLAGS));
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
     (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
                          NULL); /* no such level: none */

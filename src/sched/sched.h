@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "sched/rules/fairshare.h"
 #include "sched/rules/limit.h"
 #include "sched/topo/topowhy.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "journal/files.h"

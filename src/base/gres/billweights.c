@@ -1,5 +1,5 @@
 /* billweights.c - what resources are charged; see billweights.h. */
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * Owns one process-wide table, guarded by `lock`.  `armed` lets the unarmed case leave without it.
  */
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  * Texts are the caller's to free. */
 #pragma once
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "cli/query/out_nodes.h"
 
 struct tres_rules {

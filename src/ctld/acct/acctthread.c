@@ -21,6 +21,7 @@
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/acct/acctsink.h"
@@ -241,6 +242,9 @@ static void *run_writer(void *arg)
             note_failure(t, r, &err);
         else
             note_success(t);
+        log_flag(DBD_AGENT, "%s, stored up to record %llu",
+                 r < 0 ? "nothing could be stored" : "a batch is stored",
+                 (unsigned long long)t->sink->cursor);
     }
     return NULL;
 }

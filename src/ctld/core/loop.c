@@ -10,7 +10,7 @@
 #include "ctld/core/loop.h"
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/timefmt.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/reconfig.h"

@@ -25,7 +25,7 @@
 #include "ctld/core/service.h"
 #include "feed/noderanks.h"
 #include "feed/preemptfeed.h"
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "conf/tls/conf_tls.h"
 #include "conf/topo/conf_topo.h"
 #include "daemon/dmntokens.h"

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
@@ -195,6 +196,11 @@ static void ask_question(struct fedlink *l, struct question *q)
                                     .request = q->msg };
     res->r = call_peer(l, q->op, q->msg, &res->reply, &res->code);
     *a = (struct answer){ res, l->config.answered };
+    log_flag(FEDERATION, "JobId=%u %s to cluster %s: %s", q->job_id, wire_op_info(q->op)->name,
+             l->config.name,
+             res->r < 0  ? "no answer"
+             : res->code ? "refused"
+                         : "answered");
     free(q);
     post_call(l->config.ctld, give_result, drop_answer, a);
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
@@ -144,8 +145,6 @@ static struct auth_tokens *believed_tokens(const struct ctld *ctld)
 
 void front_configure(struct front *f)
 {
-    atomic_store(&f->audit_tls,
-                 conf_option(f->ctld->conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     atomic_store(&f->client_ids, conf_client_ids(f->ctld->conf));
     ratelimit_configure(f->rate, f->ctld->conf);
     if (f->server) { /* it is new otherwise, and has been told */
@@ -191,11 +190,23 @@ static bool still_vouched(struct front *f, struct conn *c, const struct frame *f
     return false;
 }
 
+static void audit_request(const struct conn *c, const struct frame *frame)
+{
+    const struct wire_op_info *op = wire_op_info(frame->op);
+    const struct peer *p = conn_peer(c);
+    char host[64];
+
+    log_flag(AUDIT_RPCS, "%s uid=%d addr=%s host=%s", op ? op->name : "unknown", (int)p->uid,
+             p->addr, log_quote(p->host, host, sizeof(host)));
+}
+
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
     const struct ctld_op *row = service_op(f->ctld, frame->op);
 
+    if (log_has_flag(LOG_SUBJECT_AUDIT_RPCS))
+        audit_request(c, frame);
     if (f->ctld->past_us && !core_is_admin(f->ctld, conn_peer(c)->uid)) {
         (void)conn_error(c, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
         return;
@@ -261,12 +272,10 @@ static void on_close(void *ctx, struct conn *c)
     (void)core_post(f->ctld, cmd);                     /* never refused: it is no request */
 }
 
-/* DebugFlags=AuditTLS */
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
-    const struct front *f = ctx;
-
-    if (atomic_load(&f->audit_tls))
+    (void)ctx;
+    if (log_has_flag(LOG_SUBJECT_AUDIT_TLS))
         server_log_tls(peer, why);
 }
 

@@ -26,7 +26,6 @@ struct query_gate {
 };
 
 struct front {
-    atomic_bool audit_tls;  /* DebugFlags */
     atomic_bool client_ids; /* AuthInfo=use_client_ids */
     struct ctld *ctld;
     struct query_gate gate;

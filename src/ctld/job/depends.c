@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/budget.h"
@@ -235,6 +236,11 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
                  !(j->rec->has_reason &&
                    j->rec->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
     if (changed || says_never) {
+        log_flag(DEPENDENCY, "JobId=%u %s %s", job_id,
+                 res == DEPEND_MET     ? "waits for no job any more, it had"
+                 : res == DEPEND_NEVER ? "will never start, with"
+                                       : "waits on, of",
+                 j->rec->dependency);
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
@@ -98,6 +99,8 @@ bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned o
         log_error("node %s: a message could not be encoded", n->rec->name);
         return false;
     }
+    log_flag(AGENT, "%s to node %s, %zu bytes, behind record %llu", wire_op_info(op)->name,
+             n->rec->name, len, (unsigned long long)lsn);
     effects_add(ctld->effects, lsn, link_of(ctld, n)->conn, buf, len);
     return true;
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbdiff.h"
 #include "base/pb/pbutil.h"
 #include "ctld/notify/logfollow.h"
@@ -184,6 +185,8 @@ static int on_record(void *ctx, uint64_t lsn, const uint8_t *data, size_t len, s
 
         if (ev->body_case != PST__EVENT__BODY_JOB_NOTE || !ev->job_note->job)
             continue;
+        log_flag(JOB_COMP, "JobId=%u, record %llu: to %s", ev->job_note->job->job_id,
+                 (unsigned long long)lsn, jc->type->type);
         r = jc->type->put(jc->sink, lsn, ev->job_note, err);
         if (r < 0)
             return r;

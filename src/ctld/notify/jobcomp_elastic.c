@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "ctld/notify/jobcomp.h"
 #include "curl/curllib.h"
@@ -95,6 +96,7 @@ static long post_body(struct elastic *e, const char *url, struct curl_slist *hea
     if (rc != CURLE_OK)
         return err_set(err, -EIO, "%.200s: %s", url, e->api.easy_strerror(rc));
     e->api.easy_getinfo(e->curl, CURLINFO_RESPONSE_CODE, &status);
+    log_flag(ELASTICSEARCH, "%s of %zu bytes to %.200s: status %ld", method, len, url, status);
     return status;
 }
 

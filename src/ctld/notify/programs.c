@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "base/safetext.h"
 #include "base/process/capture.h"
@@ -326,6 +327,7 @@ static void finish_program(struct program *p, int status)
 {
     struct cmd *cmd;
 
+    log_flag(SCRIPT, "JobId=%u %s is over: wait status %d", p->job_id, p->what, status);
     keep_file(p->programs, p);
     p->status = status;
     if (status == 0)
@@ -349,8 +351,10 @@ static bool run_next(struct program *p)
         const char *path = p->paths[--p->left];
         int r = spawn_path(p, path);
 
-        if (r == 0)
+        if (r == 0) {
+            log_flag(SCRIPT, "JobId=%u %s %s runs, pid %d", p->job_id, p->what, path, p->pid);
             return true;
+        }
         log_error("%s %s: %s job=%u", p->what, path, strerror(-r), p->job_id);
         finish_program(p, NOT_RUN);
         return false;

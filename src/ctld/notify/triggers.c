@@ -19,6 +19,7 @@
 #include "base/hostlist.h"
 #include "base/process/inherit.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/must.h"
 #include "base/strbuf.h"
@@ -324,6 +325,7 @@ static void fire_trigger(struct ctld *ctld, const Pst__TriggerRecord *t, const c
         lsn = core_commit(ctld, tx);
     }
     if (lsn) {
+        log_flag(TRIGGERS, "trigger %u fires for %s", old.trigger_id, text);
         start_program(ctld, &old, text, lsn);
         count_wanted(ctld);
     }

@@ -4,7 +4,7 @@
  * holds it back later is the scheduler's (src/sched/rules/limit.h).  Core thread. */
 #pragma once
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "ctld/ctld.h"
 #include "feed/limitrecords.h"
 

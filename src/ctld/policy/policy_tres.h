@@ -1,7 +1,7 @@
 /* policy_tres.h - how much of a TRES a job asks for; pure */
 #pragma once
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "base/strbuf.h"
 #include "conf/resources.h"
 #include "model/cluster.h"

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "base/timefmt.h"
 #include "feed/licensefeed.h"
@@ -436,6 +437,10 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
         t->renew_us = m->d.backfilled ? m->d.renew_us : t->renew_us;
     }
     count_pass(t, m, backfill);
+    if (backfill)
+        log_flag(BACKFILL, "pass %llu planned %u of %u waiting jobs and started %u, in %llu us",
+                 (unsigned long long)note->number, m->d.bf_depth, m->d.queue_len, m->d.bf_started,
+                 (unsigned long long)m->elapsed_us);
     if (m->d.n) {
         m->notes = TAKE_PTR(t->notes);
         m->nnotes = t->nnotes;

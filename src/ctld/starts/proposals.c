@@ -8,6 +8,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/hostlist.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
@@ -173,6 +174,7 @@ static void note_price(struct ctld *ctld, struct job *j, uint32_t priority)
 {
     if (!j || !job_is_pending(j->rec) || job_is_held(j->rec))
         return;
+    log_flag(PRIORITY, "JobId=%u has priority %u", j->rec->job_id, priority);
     SET(j->rec, cur_priority, priority);
     views_mark_job(ctld->views, j);
 }
@@ -217,8 +219,11 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
     if (d->topo)
         (void)pb_set_str(&r->pend_text,
                          topo_why_text(d->topo)); /* -ENOMEM: the word stands alone */
-    if (d->priority)                              /* 0: it has not come so far */
+    if (d->priority) {                            /* 0: it has not come so far */
+        if (r->cur_priority != d->priority)
+            log_flag(PRIORITY, "JobId=%u has priority %u", r->job_id, d->priority);
         SET(r, cur_priority, d->priority);
+    }
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
     r->expected_start_us = d->expected_us;
@@ -238,6 +243,10 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
             r->sched_nodes = NULL;
         free(names);
     }
+    if (d->expected_us > 0)
+        log_flag(BACKFILL, "JobId=%u is planned in %lld s on %s", r->job_id,
+                 (long long)((d->expected_us - core_now()) / USEC_PER_SEC),
+                 r->sched_nodes ? r->sched_nodes : "nodes to be found");
     jobfacts_note_waiting(j);
     if (d->topo || (r->pend_reason != told && salloc_says(r->pend_reason)))
         wait_notify(ctld, j, 0);
@@ -250,6 +259,9 @@ static void note_age(struct ctld *ctld, const struct job *j, int64_t accrue_us)
 {
     Pst__Transaction *tx = tx_new(core_now());
 
+    log_flag(ACCRUE, "JobId=%u %s", j->rec->job_id,
+             accrue_us == INT64_MAX ? "gathers no age: a limit on such jobs is reached"
+                                    : "begins to gather age");
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), accrue_us,
         accrue_us == INT64_MAX ? 0 : accrue_us);
     (void)core_commit(ctld, tx); /* a full disk: the limit holds all the same */

@@ -8,7 +8,7 @@
 #include "base/bind/tasklayout.h"
 #include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/log.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -229,6 +230,7 @@ static int change_flags(struct ctld *ctld, const Pst__DebugRequest *req)
         return r;
     free(t->flags);
     t->flags = names;
+    logflags_set(names);
     return 0;
 }
 
@@ -300,6 +302,7 @@ static void op_debug(struct ctld *ctld, struct cmd *cmd)
 static int start_tuning(struct ctld *ctld, struct err *err)
 {
     (void)err;
+    logflags_set(conf_str(ctld->conf, CONF_DEBUG_FLAGS));
     ctld->tuning = calloc(1, sizeof(*ctld->tuning));
     return ctld->tuning ? signins_new(&ctld->signins) : -ENOMEM;
 }
@@ -307,6 +310,7 @@ static int start_tuning(struct ctld *ctld, struct err *err)
 static void after_reconfigure(struct ctld *ctld)
 {
     forget_all(ctld->tuning);
+    logflags_set(conf_str(ctld->conf, CONF_DEBUG_FLAGS));
 }
 
 static void free_tuning(struct ctld *ctld)

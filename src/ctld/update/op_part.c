@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"

@@ -1,7 +1,7 @@
 /* billing.h - what an allocation is billed: TRESBillingWeights; pure */
 #pragma once
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 
 #include "job.pb-c.h"
 

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "daemon/credlife.h"
@@ -73,7 +74,6 @@ struct listener {
     /* credentials made earlier, by the controller's clock, are refused until that time; 0: none */
     int64_t since_us, began_mono_us, forget_since_mono_us;
     struct httphealth *health;
-    atomic_bool audit_tls;
 };
 
 /* ---- credentials (main thread) --------------------------------------------------------------- */
@@ -502,9 +502,8 @@ void listen_set_clock(struct listener *l, int64_t controller_us)
 /* DebugFlags=AuditTLS */
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
-    const struct listener *l = ctx;
-
-    if (atomic_load(&l->audit_tls))
+    (void)ctx;
+    if (log_has_flag(LOG_SUBJECT_AUDIT_TLS))
         server_log_tls(peer, why);
 }
 
@@ -543,7 +542,6 @@ static void configure_health(struct listener *l)
     const struct conf *conf = l->d->conf;
     _cleanup_free_ char *page = confpage_make(conf, now_us());
 
-    atomic_store(&l->audit_tls, conf_option(conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     tell_tokens(l, conf);
     httphealth_show(l->health, page);
     httphealth_switch(

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "noded/link/listen.h"
 #include "noded/link/nodeconf.h"
@@ -150,7 +151,6 @@ static int op_topology(struct noded *d, ProtobufCMessage *msg, struct err *err)
     return 0;
 }
 
-/* Flags are taken without effect, as those of slurm.conf are. */
 static int op_debug(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     const Pst__DebugRequest *m = PB_AS(debug_request, msg);
@@ -159,6 +159,11 @@ static int op_debug(struct noded *d, ProtobufCMessage *msg, struct err *err)
     (void)d;
     if (m->level && log_level_parse(m->level, &level) < 0)
         return err_set(err, -EINVAL, "unknown debug level");
+    for (size_t i = 0; i < m->n_flags; i++)
+        if ((m->flags[i][0] != '+' && m->flags[i][0] != '-') || !conf_debug_flag(m->flags[i] + 1))
+            return err_set(err, -EINVAL, "unknown debug flag");
+    for (size_t i = 0; i < m->n_flags; i++)
+        logflags_change(m->flags[i] + 1, m->flags[i][0] == '+');
     if (m->level)
         log_set_level(level);
     return 0;

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/process/daemonize.h"
 #include "base/process/spawnprog.h"
 #include "noded/hw/nodegres.h"
@@ -132,6 +133,9 @@ static void conclude_run(struct noded *d, struct run *r, bool ok)
     bool epilog = r->epilog;
     char dir[SPOOL_PATH_MAX];
 
+    log_flag(SCRIPT, "JobId=%u %s is over: %s", r->job_id, epilog ? "Epilog" : "Prolog",
+             ok ? "well" : "failed");
+
     run_free(r);
     if (!job)
         return;
@@ -208,8 +212,11 @@ static void run_next(struct noded *d, struct run *r)
     else
         rc = spawn_script(d, r, path, envp);
     r->plugins = false;
-    if (rc == 0)
+    if (rc == 0) {
+        log_flag(SCRIPT, "JobId=%u %s %s runs, pid %d", r->job_id, r->epilog ? "Epilog" : "Prolog",
+                 path, (int)r->pid);
         return;
+    }
     log_error("%s %s: %s job=%u", r->epilog ? "Epilog" : "Prolog", path, strerror(-rc), r->job_id);
     finish_run(d, r, false);
 }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/process/spawnprog.h"
 #include "conf/cloud/conf_power.h"
 #include "stepd/env/envlist.h"
@@ -117,7 +118,10 @@ static void start_program(struct noded *d, enum siteprog kind, const struct powe
     if (r < 0) {
         p->pid[kind] = 0;
         log_error("%s %s: %s", kinds[kind].name, path, strerror(-r));
-    } else if (kind == SITEPROG_HEALTH) {
+        return;
+    }
+    log_flag(SCRIPT, "%s %s runs, pid %d", kinds[kind].name, path, (int)p->pid[kind]);
+    if (kind == SITEPROG_HEALTH) {
         (void)uv_timer_start(&p->timer, on_timeout,
                              conf_num(d->conf, CONF_HEALTH_CHECK_TIMEOUT) * 1000,
                              0); /* cannot fail: not closing */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "base/cleanup.h"
 #include "sched/rules/limit.h"
 #include "sched/rules/limit_data.h"

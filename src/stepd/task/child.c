@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/process/inherit.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"

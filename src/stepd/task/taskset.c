@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 #include "base/timefmt.h"
 #include "stepd/xdisplay.h"
 #include "stepd/use/gather.h"

@@ -19,6 +19,7 @@
 #include "api.pb-c.h"
 
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "version.h"
 #include "wire/access.h"
@@ -312,6 +313,32 @@ void conn_send_take(struct conn *c, uint8_t *buf, size_t len)
         conn_mail_drop(m);
 }
 
+/* ---- DebugFlags ------------------------------------------------------------------------------ */
+
+static void tell_network(const struct conn *c, const char *what)
+{
+    char program[40];
+
+    if (log_has_flag(LOG_SUBJECT_NETWORK))
+        log_flag(NETWORK, "connection %llu %s: addr=%s uid=%d program=%s",
+                 (unsigned long long)c->id, what, c->peer.addr, (int)c->peer.uid,
+                 log_quote(c->peer.program, program, sizeof(program)));
+}
+
+static void tell_protocol(const struct conn *c, unsigned op, const char *way, uint32_t flags,
+                          size_t len)
+{
+    if (log_has_flag(LOG_SUBJECT_PROTOCOL))
+        log_flag(PROTOCOL, "connection %llu %s: %s %s, %zu bytes", (unsigned long long)c->id, way,
+                 wire_op_info(op) ? wire_op_info(op)->name : "unknown",
+                 flags & FRAME_ERROR   ? "error"
+                 : flags & FRAME_REPLY ? "reply"
+                                       : "request",
+                 len);
+}
+
+/* ---- frames of ours -------------------------------------------------------------------------- */
+
 int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
                const ProtobufCMessage *msg)
 {
@@ -319,6 +346,8 @@ int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
     size_t len;
     int r = frame_pack(op, flags | FRAME_REPLY, id, 0, msg, &buf, &len);
 
+    if (r == 0)
+        tell_protocol(c, op, "out", FRAME_REPLY, len);
     if (r == 0)
         conn_send_take(c, buf, len);
     return r;
@@ -330,6 +359,8 @@ int conn_error(struct conn *c, unsigned op, uint32_t id, int code, const char *t
     size_t len;
     int r = frame_pack_error(op, id, code, text, &buf, &len);
 
+    if (r == 0)
+        tell_protocol(c, op, "out", FRAME_ERROR, len);
     if (r == 0)
         conn_send_take(c, buf, len);
     return r;
@@ -677,6 +708,7 @@ static void on_frame(struct link *l, const struct frame *f)
         conn_refuse(c, f, EPST_BUSY, "You have too many connections to this daemon");
         return;
     }
+    tell_protocol(c, f->op, "in", f->flags, f->len);
     if (!(f->flags & FRAME_REPLY))
         note_request(c, f);
     code = f->flags & FRAME_REPLY ? 0 : judge_frame(c, f);
@@ -769,6 +801,8 @@ static void on_closed(struct link *l)
         c->next->prev = c->prev;
     atomic_fetch_sub(&w->n_conns, 1);
     atomic_fetch_sub(&w->server->n_conns, 1);
+    if (c->state == CONN_OPEN)
+        tell_network(c, "closed");
     if (c->state == CONN_OPEN && config_of(c)->hooks.on_close)
         config_of(c)->hooks.on_close(config_of(c)->ctx, c);
     if (l->why[0] && !w->stopping)
@@ -867,6 +901,7 @@ void conn_open(struct conn *c)
     uid_t uid = c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? 0 : c->peer.uid; /* a daemon */
 
     c->state = CONN_OPEN;
+    tell_network(c, "opened");
     if (uid == (uid_t)-1)
         return; /* whoever it is: it keeps the place of those that wait */
     c->one_too_many = !quota_login(quota_of(c), &c->seat, uid);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/billweights.h"
+#include "base/gres/billweights.h"
 #include "base/cleanup.h"
 
 /* 8 CPUs, 16 GiB, a node, 2 GPUs, 3 licences */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 
 static const struct {
     const char *spec;

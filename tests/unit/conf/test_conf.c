@@ -238,8 +238,9 @@ static const struct {
       "slurm.conf:3: warning: RequeueExitHold=a-b is no list of exit codes, and is not used\n" },
     { "SlurmctldHost=other\n", "" },
     { "DebugFlags=Gres,Nonsense\n",
-      "slurm.conf:3: warning: DebugFlags: unknown option Nonsense\n"
-      "slurm.conf:3: warning: key DebugFlags is accepted without effect\n" },
+      "slurm.conf:3: warning: DebugFlags: unknown option Nonsense\n" },
+    { "DebugFlags=Backfill,BurstBuffer\n",
+      "slurm.conf:3: warning: DebugFlags: option BurstBuffer is accepted without effect\n" },
     { "MpiDefault=none SwitchType=switch/none MailProg=/bin/mail HealthCheckInterval=0\n", "" },
     { "SchedulerParameters=bf_windw=60\n",
       "slurm.conf:3: warning: SchedulerParameters: unknown option bf_windw; did you mean "

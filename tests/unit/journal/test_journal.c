@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 
 #define DEADLINE_SECONDS 20
 

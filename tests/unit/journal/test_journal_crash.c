@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 
 #define RECORDS_PER_LIFE 120
 #define SNAPSHOT_EVERY 25

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "base/failpoint.h"
+#include "base/process/failpoint.h"
 
 #define RECORDS 20000
 #define DEADLINE_SECONDS 60
