@@ -220,12 +220,17 @@ static int purge_some(struct work *w, int64_t after, int64_t last, int64_t step_
     return sql_exec(w->db, text);
 }
 
-/* Whole hours ago; 0: never, as nothing is older than time itself. */
-static int64_t cut_of(const struct work *w, uint64_t hours)
+/* 0 also when nothing is older than time itself. */
+int64_t acct_archive_cut(int64_t now_us, uint64_t hours)
 {
-    uint64_t now_h = (uint64_t)(w->now_us / HOUR_US);
+    uint64_t now_h = (uint64_t)(now_us / HOUR_US);
 
     return hours && hours < now_h ? (int64_t)(now_h - hours) * HOUR_US : 0;
+}
+
+static int64_t cut_of(const struct work *w, uint64_t hours)
+{
+    return acct_archive_cut(w->now_us, hours);
 }
 
 static int purge_jobs(struct work *w)

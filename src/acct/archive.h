@@ -22,6 +22,8 @@ struct archive_what {
     uint64_t limit; /* jobs purged in one transaction */
 };
 
+/* What ended before this time is purged at now_us: whole hours ago.  0: nothing. */
+int64_t acct_archive_cut(int64_t now_us, uint64_t hours);
 /* Purge all sources.  Appends the paths of files written, each with a newline.  What was done
  * before an error stays done.  Errors: of sql.h and of files. */
 int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us,

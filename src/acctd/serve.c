@@ -48,6 +48,7 @@ struct worker {
     bool roll_failing;    /* and said so */
     int64_t roll_mono_us; /* when usage is looked after next */
     int64_t purged_hour;  /* old rows were looked for in this hour */
+    struct archivescript script;
     struct sql *db;
     void *kept;
     void (*kept_done)(void *thing);
@@ -286,13 +287,15 @@ const char *serve_cluster(const struct serve_call *call)
     return call->query->serve->cluster;
 }
 
-/* Without the folder: it is for purging alone. */
+/* Without the paths: they are for purging alone. */
 static void get_settings(struct serve *s, struct serve_settings *ret, bool with_dir)
 {
     pthread_mutex_lock(&s->lock);
     memcpy(ret, &s->settings, offsetof(struct serve_settings, dir));
-    if (with_dir)
+    if (with_dir) {
         memcpy(ret->dir, s->settings.dir, sizeof(ret->dir));
+        memcpy(ret->script, s->settings.script, sizeof(ret->script));
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -607,7 +610,28 @@ static struct query *take_ready(struct serve *s, bool writes, int64_t *ret_until
     return NULL;
 }
 
-/* Old rows go, once an hour. */
+/* ArchiveScript keeps what is old, in place of our files.  1: it runs; 0: what it was told of may
+ * go, as of *now_us. */
+static int run_script(struct worker *w, struct serve_settings *set, int64_t *now_us,
+                      struct err *err)
+{
+    int r = 1;
+
+    if (w->script.pid > 0)
+        r = archivescript_look(&w->script, set->script, err);
+    else if (archivescript_wanted(&set->purge))
+        r = archivescript_start(&w->script, set->script, &set->purge, *now_us, err) < 0 ? -EIO : 1;
+    else
+        return 0;
+    if (r < 0)
+        w->purged_hour = *now_us / USEC_PER_SEC / 3600; /* the next hour brings the next try */
+    if (r == 0)
+        *now_us = w->script.told_us;
+    archivescript_spare(&set->purge);
+    return r;
+}
+
+/* Old rows go, once an hour.  1: ArchiveScript runs, look again soon. */
 static int purge_old(struct worker *w, struct err *err)
 {
     _cleanup_free_ struct serve_settings *set = malloc(sizeof(*set));
@@ -617,15 +641,18 @@ static int purge_old(struct worker *w, struct err *err)
 
     if (!set)
         return -ENOMEM;
-    if (hour == w->purged_hour)
+    if (hour == w->purged_hour && w->script.pid <= 0)
         return 0;
     get_settings(w->serve, set, true);
     set->purge.dir = set->dir;
+    r = set->script[0] || w->script.pid > 0 ? run_script(w, set, &now, err) : 0;
+    if (r != 0)
+        return r;
     r = acct_archive(w->db, &set->purge, now, NULL, &rows, err);
     if (r < 0)
         return r;
     w->purged_hour = hour;
-    if (rows)
+    if (rows && !set->script[0])
         log_info("archived %llu rows in %s", (unsigned long long)rows, set->dir);
     return 0;
 }
@@ -667,7 +694,7 @@ static void look_after(struct worker *w)
     if (r < 0)
         forget_worker(w);
     w->roll_failing = r < 0;
-    w->roll_mono_us = now_mono_us() + (r == 1 ? 0 : ROLL_US);
+    w->roll_mono_us = now_mono_us() + (w->script.pid > 0 ? USEC_PER_SEC : r == 1 ? 0 : ROLL_US);
 }
 
 static void *run_worker(void *arg)
@@ -696,6 +723,7 @@ static void *run_worker(void *arg)
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
+    archivescript_end(&w->script);
     forget_worker(w);
     return NULL;
 }

@@ -15,6 +15,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "acct/archive.h"
+#include "acctd/archivescript.h"
 #include "base/err.h"
 #include "api.pb-c.h"
 
@@ -37,7 +38,8 @@ struct serve_settings {
     bool track_down;                  /* TrackSlurmctldDown */
     uint32_t commit_delay_s;          /* CommitDelay: controllers gather records so long */
     int64_t max_range_us; /* MaxQueryTimeRange of jobs, for others than administrators; 0: any */
-    char dir[4096];       /* ArchiveDir; last */
+    char dir[4096];       /* ArchiveDir; last, with: */
+    char script[ARCHIVESCRIPT_PATH_MAX]; /* ArchiveScript; "": none */
 };
 
 struct serve_config {

@@ -200,6 +200,10 @@ static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)
     };
     /* a path */
     (void)snprintf(set->dir, sizeof(set->dir), "%s", conf_dbd_str(conf, CONF_DBD_ARCHIVE_DIR));
+    (void)snprintf(set->script, sizeof(set->script), "%s",
+                   conf_dbd_str(conf, CONF_DBD_ARCHIVE_SCRIPT)
+                       ? conf_dbd_str(conf, CONF_DBD_ARCHIVE_SCRIPT)
+                       : "");
 }
 
 /* Of accounts, users and resources. */

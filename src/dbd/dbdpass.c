@@ -1,5 +1,5 @@
 /* dbdpass.c - the password at the database server, written down or printed by a program of the
- * site */
+ * site, as `TOKEN=PASSWORD` or alone */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +16,7 @@
 
 #define PASS_MAX_BYTES 1024u
 #define LIMIT_MS 10000
+#define TOKEN "TOKEN=" /* what the program may print before the password */
 
 /* What it writes until it closes its output, at most size - 1 bytes. */
 static int read_all(int fd, char *buf, size_t size)
@@ -41,15 +42,47 @@ static int read_all(int fd, char *buf, size_t size)
     return 0;
 }
 
-static int run_program(const char *path, char *buf, size_t size, struct err *err)
+/* The daemon's environment, and where the password is for; what it has beyond ours lies in `text`.
+ * The caller frees the array alone. */
+static char **environment_of(const struct conf_dbd *conf, char text[3][PASS_MAX_BYTES])
 {
+    const char *user = conf_dbd_str(conf, CONF_DBD_STORAGE_USER);
+    const char *host = conf_dbd_str(conf, CONF_DBD_STORAGE_HOST);
+    size_t n = 0;
+    char **envp;
+
+    for (char **e = environ; *e; e++)
+        n++;
+    envp = calloc(n + 4, sizeof(*envp));
+    if (!envp)
+        return NULL;
+    n = 0;
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, "SLURM_STORAGE_", strlen("SLURM_STORAGE_")) != 0)
+            envp[n++] = *e;
+    (void)snprintf(text[0], PASS_MAX_BYTES, "SLURM_STORAGE_HOSTNAME=%s", host ? host : "");
+    (void)snprintf(text[1], PASS_MAX_BYTES, "SLURM_STORAGE_PORT=%llu",
+                   (unsigned long long)conf_dbd_num(conf, CONF_DBD_STORAGE_PORT));
+    (void)snprintf(text[2], PASS_MAX_BYTES, "SLURM_STORAGE_USER=%s", user ? user : "");
+    for (size_t i = 0; i < 3; i++)
+        envp[n++] = text[i];
+    return envp;
+}
+
+static int run_program(const struct conf_dbd *conf, const char *path, char *buf, size_t size,
+                       struct err *err)
+{
+    char text[3][PASS_MAX_BYTES];
+    _cleanup_free_ char **envp = environment_of(conf, text);
     int fds[2], status = 0, r;
     pid_t pid;
 
+    if (!envp)
+        return -ENOMEM;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     r = spawn_program(&(struct spawn){ .path = path,
-                                       .envp = environ,
+                                       .envp = envp,
                                        .fds = (const int[]){ -1, fds[1], STDERR_FILENO },
                                        .n_fds = 3 },
                       &pid);
@@ -85,13 +118,13 @@ int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err)
         *ret_pass = pass ? strdup(pass) : NULL;
         return pass && !*ret_pass ? -ENOMEM : 0;
     }
-    r = run_program(script, line, sizeof(line), err);
+    r = run_program(conf, script, line, sizeof(line), err);
     if (r < 0)
         return r;
     line[strcspn(line, "\r\n")] = '\0';
     if (!line[0])
         return err_set(err, -EINVAL, "StoragePassScript %s printed no password", script);
-    *ret_pass = strdup(line);
+    *ret_pass = strdup(strncmp(line, TOKEN, strlen(TOKEN)) == 0 ? line + strlen(TOKEN) : line);
     explicit_bzero(line, sizeof(line));
     return *ret_pass ? 0 : -ENOMEM;
 }

@@ -128,7 +128,9 @@ def test_password_script(folder):
         db.sql("CREATE USER acct@localhost IDENTIFIED BY 'open sesame'; GRANT ALL ON *.* TO acct@localhost", "mysql")
         storage = [line for line in storage_of("mysql", folder, db) if not line.startswith("StorageUser")]
         storage += ["StorageUser=acct", f"StoragePassScript={script}"]
-        for body, wrong in (("echo open sesame", None), ("echo wrong", "Access denied"), ("exit 3", "failed"),
+        for body, wrong in (("echo open sesame", None),
+                            ('echo "TOKEN=open sesame"; test "$SLURM_STORAGE_USER" = acct'
+                             ' -a -n "$SLURM_STORAGE_HOSTNAME"', None), ("echo wrong", "Access denied"), ("exit 3", "failed"),
                             ("true", "printed no password")):
             script.write_text(f"#!/bin/sh\n{body}\n")
             script.chmod(0o700)

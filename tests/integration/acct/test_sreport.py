@@ -1,6 +1,7 @@
 """sreport: reports from made-up sums in a store of slurmdbd, columns, times, and what it refuses."""
 
 import os
+import re
 import sqlite3
 import subprocess
 
@@ -185,13 +186,8 @@ def message(**fields):
     return out
 
 
-def test_rolled_up_by_slurmdbd(folder):
-    """The daemon sums up what is complete, and purges what is too old."""
-    past = 1604188800  # 2020-11-01T00:00:00 UTC
-    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key",
-              conf=f"PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={folder}")
-    dbd.start()
-    dbd.stop()
+def old_job(folder, past):
+    """A store with one job that ended 20 minutes behind `past`, and a day's events before it."""
     start = past + 600
     db = sqlite3.connect(folder / "acct.db")
     db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,0)", ((past + 2 * HOUR) * 1000000,))
@@ -202,6 +198,52 @@ def test_rolled_up_by_slurmdbd(folder):
                (start * 1000000, start * 1000000, start * 1000000, (start + 1200) * 1000000, record))
     db.commit()
     db.close()
+
+
+def jobs_left(folder):
+    db = sqlite3.connect(folder / "acct.db")
+    try:
+        return db.execute("SELECT count(*) FROM jobs").fetchone()[0]
+    finally:
+        db.close()
+
+
+@pytest.mark.parametrize("ends", [0, 3])
+def test_archive_script(folder, ends):
+    """ArchiveScript keeps old records in place of our files, and what it did not keep stays."""
+    script, told = folder / "keep.sh", folder / "told"
+    script.write_text(f"#!/bin/sh\nenv > {told}.part\nmv {told}.part {told}\nexit {ends}\n")
+    script.chmod(0o700)
+    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key",
+              conf=f"PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={folder}\nArchiveScript={script}")
+    dbd.start()
+    dbd.stop()
+    told.unlink(missing_ok=True)
+    old_job(folder, 1604188800)
+    dbd.start()
+    try:
+        wait_until(told.exists, "the script is started", 40)
+        env = told.read_text().splitlines()
+        assert "SLURM_ARCHIVE_JOBS=1" in env and "SLURM_ARCHIVE_STEPS=0" in env
+        assert any(re.fullmatch(r"SLURM_ARCHIVE_LAST_JOB=\d+", line) for line in env)
+        if ends:
+            wait_until(lambda: f"{script} failed with exit code {ends}, nothing is purged" in dbd.log.read_text(), "it says so", 30)
+            assert jobs_left(folder) == 1
+        else:
+            wait_until(lambda: jobs_left(folder) == 0, "what was kept goes", 30)
+    finally:
+        dbd.stop()
+    assert not list(folder.glob("demo_job_archive_*"))
+
+
+def test_rolled_up_by_slurmdbd(folder):
+    """The daemon sums up what is complete, and purges what is too old."""
+    past = 1604188800  # 2020-11-01T00:00:00 UTC
+    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key",
+              conf=f"PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={folder}")
+    dbd.start()
+    dbd.stop()
+    old_job(folder, past)
     conf = folder / "slurm.conf"
     conf.write_text("ClusterName=demo\nSlurmctldHost=localhost\nAccountingStorageType=accounting_storage/slurmdbd\n"
                     f"AccountingStoragePort={dbd.port}\n")
