@@ -121,6 +121,11 @@ static void start_program(struct noded *d, enum siteprog kind, const struct powe
         return;
     }
     log_flag(SCRIPT, "%s %s runs, pid %d", kinds[kind].name, path, (int)p->pid[kind]);
+    if (kind == SITEPROG_REBOOT &&
+        conf_option(d->conf, CONF_SLURMD_PARAMETERS, "shutdown_on_reboot", NULL, NULL)) {
+        log_info("the node reboots, slurmd ends: SlurmdParameters=shutdown_on_reboot");
+        d->on->stop(d);
+    }
     if (kind == SITEPROG_HEALTH) {
         (void)uv_timer_start(&p->timer, on_timeout,
                              conf_num(d->conf, CONF_HEALTH_CHECK_TIMEOUT) * 1000,

@@ -86,6 +86,17 @@ def boot(c, name):
                              c.dir / "log" / f"slurmd-{name}", {**c.env, **c.daemon_env_change})
 
 
+def test_shutdown_on_reboot(make_cluster, tools):
+    prog = tools.script("reboot", f"sleep 1; echo $SLURMD_NODENAME >> {tools.dir}/seen")
+    c = make_cluster(nodes=2, conf=f"RebootProgram={prog}\nSlurmdParameters=shutdown_on_reboot")
+    c.run("scontrol", "reboot", "nextstate=resume", "node1")
+    wait_until(lambda: not c.slurmds["node1"].alive(), "slurmd of the node ends")
+    assert c.slurmds["node2"].alive()
+    wait_until(lambda: tools.lines("seen") == ["node1"], "the program goes on behind it")
+    c.start_slurmd("node1", "-b")
+    wait_until(lambda: "State=IDLE " in shown(c, "node1"), "the node is back")
+
+
 def test_reboot_next_state_and_timeout(make_cluster, tools):
     prog = tools.script("reboot", "true")
     c = make_cluster(nodes=2, conf=f"RebootProgram={prog}\nResumeTimeout=2")
