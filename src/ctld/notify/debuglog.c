@@ -17,6 +17,11 @@ static const char *text_or(const char *text, const char *other)
     return text && *text ? text : other;
 }
 
+static const char *event_text(Pst__EventKind kind)
+{
+    return kind == KIND(UNSPECIFIED) ? "changed" : text_or(names_event(kind), "changed");
+}
+
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* "FAILED+COMPLETING": what a job came to, and what is still done about that. */
@@ -35,7 +40,7 @@ static void put_trace(const Pst__JobRecord *r, Pst__EventKind kind, char *buf)
     char state[STATE_MAX];
 
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u %s: %s, reason %s", r->job_id,
-                   text_or(names_event(kind), "changed"), state_text(r, state),
+                   event_text(kind), state_text(r, state),
                    names_reason(r->has_reason ? r->reason : r->pend_reason));
 }
 
@@ -43,9 +48,8 @@ static bool put_selection(const Pst__JobRecord *r, Pst__EventKind kind, char *bu
 {
     if (kind != KIND(JOB_START) || !r->alloc)
         return false;
-    (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u has %zu nodes and %u CPUs: %s, %s", r->job_id,
-                   r->alloc->n_node_ids, r->alloc->total_cpus, text_or(r->alloc->nodes, "no node"),
-                   text_or(r->alloc_tres, "nothing"));
+    (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u gets %s: %s", r->job_id,
+                   text_or(r->alloc->nodes, "no node"), text_or(r->alloc_tres, "nothing"));
     return true;
 }
 
@@ -69,8 +73,7 @@ static bool put_component(const Pst__JobRecord *r, Pst__EventKind kind, char *bu
         (kind != KIND(JOB_SUBMIT) && kind != KIND(JOB_START) && kind != KIND(JOB_END)))
         return false;
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u+%u(%u) %s: %s", r->het_job_id,
-                   r->job_id - r->het_job_id, r->job_id, text_or(names_event(kind), "changed"),
-                   state_text(r, state));
+                   r->job_id - r->het_job_id, r->job_id, event_text(kind), state_text(r, state));
     return true;
 }
 
@@ -116,8 +119,7 @@ void debuglog_step(uint32_t job_id, const Pst__StepRecord *r, Pst__EventKind kin
     if (r->has_exit_status)
         (void)snprintf(status, sizeof(status), ", exit status %u", r->exit_status);
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "StepId=%u.%s %s: %s on %s%s", job_id,
-                   text_or(special, id), text_or(names_event(kind), "changed"),
-                   names_step_state(r->state),
+                   text_or(special, id), event_text(kind), names_step_state(r->state),
                    text_or(r->alloc ? r->alloc->nodes : NULL, "no node"), status);
 }
 

@@ -4,7 +4,7 @@
  * lines of many subjects:
  *
  *     TraceJobs: JobId=12 job-start: RUNNING, reason None
- *     SelectType: JobId=12 has 2 nodes and 4 CPUs: node[1-2], cpu=4,mem=4G,node=2
+ *     SelectType: JobId=12 gets node[1-2]: cpu=4,mem=4G,node=2
  *     License: JobId=12 takes matlab:2
  *     Steps: StepId=12.0 step-end: COMPLETED on node1, exit status 0
  *     Power: node node1: IDLE+POWERING_UP

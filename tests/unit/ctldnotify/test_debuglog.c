@@ -35,7 +35,7 @@ static void test_job(void **state)
     assert_true(debuglog_job(LOG_SUBJECT_TRACE_JOBS, &r, KIND(JOB_START), line));
     assert_string_equal(line, "JobId=12 job-start: RUNNING, reason None");
     assert_true(debuglog_job(LOG_SUBJECT_SELECT_TYPE, &r, KIND(JOB_START), line));
-    assert_string_equal(line, "JobId=12 has 2 nodes and 4 CPUs: node[1-2], cpu=4,mem=4G,node=2");
+    assert_string_equal(line, "JobId=12 gets node[1-2]: cpu=4,mem=4G,node=2");
     assert_true(debuglog_job(LOG_SUBJECT_LICENSE, &r, KIND(JOB_START), line));
     assert_string_equal(line, "JobId=12 takes matlab:2");
     SET(&r, state, JOB_STATE(COMPLETED));
@@ -97,6 +97,8 @@ static void test_step(void **state)
     s.alloc = &alloc;
     debuglog_step(12, &s, KIND(STEP_START), line);
     assert_string_equal(line, "StepId=12.0 step-start: RUNNING on node1");
+    debuglog_step(12, &s, KIND(UNSPECIFIED), line); /* the first of its nodes is through */
+    assert_string_equal(line, "StepId=12.0 changed: RUNNING on node1");
     SET(&s, step_id, 4294967291u);
     SET(&s, state, PST__STEP_STATE__STEP_FAILED);
     SET(&s, exit_status, 256);
