@@ -197,6 +197,7 @@ struct step {
     struct memory *memory;                  /* NULL: tasks' memory is bound to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
+    struct pamsession *session;             /* NULL: no UsePAM */
     char drain[160];        /* reason for which slurmd drains the node; "": do not drain it */
     pid_t nics_pid;         /* slurmstepd-cxi; 0 = none, or ended */
     int64_t nics_mono_us;   /* how long to wait for it at the end; 0 = not yet */
@@ -459,6 +460,9 @@ struct plug_ops {
     pid_t (*fork)(struct child *c);
     void (*task_exit)(struct step *s, const struct task *t);
     void (*end)(struct step *s);
+    /* UsePAM: open s->session.  False: step_fail() was called. */
+    bool (*open_session)(struct step *s);
+    void (*close_session)(struct step *s); /* if it is open */
 };
 /* Of main().  -1: go on, with *ret_ops (NULL in slurmstepd itself); else the exit status of what
  * the words asked for. */

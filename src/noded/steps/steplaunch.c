@@ -144,6 +144,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         set_num(&sf->has_script_timeout_s, &sf->script_timeout_s,
                 conf_num(d->conf, CONF_PROLOG_EPILOG_TIMEOUT));
     spool_step_dir(d->spool, job->job_id, job->run_id, step_id, dir, sizeof(dir));
+    sf->has_use_pam = sf->use_pam = step_id != STEP_ID_EXTERN && geteuid() == 0 &&
+                                    job->on->job->user_name && conf_bool(d->conf, CONF_USE_PAM);
     if (step_id != STEP_ID_EXTERN && plugins_any(d)) {
         sf->plugstack = plugins_file(d);
         r |= sf->plugstack ? pb_set_str(&sf->plugin_dir, conf_str(d->conf, CONF_PLUGIN_DIR))
@@ -215,13 +217,14 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
     return fill_groups(sf->job, err);
 }
 
-/* The step daemon that is linked statically starts sooner; the others load plugins, or OpenSSL. */
+/* The step daemon that is linked statically starts sooner; the others load plugins, PAM,
+ * or OpenSSL. */
 static const char *twin_of(const Pst__StepFile *sf)
 {
     bool tls = (sf->launch && sf->launch->stream_key.len > 0) ||
                (sf->step_id == STEP_ID_EXTERN && sf->job->job->x11);
 
-    return sf->plugstack ? "-plug" : tls ? "-relay" : "";
+    return sf->plugstack || sf->use_pam ? "-plug" : tls ? "-relay" : "";
 }
 
 static void start_step(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)

@@ -519,6 +519,8 @@ static void finish_step(struct step *s)
     taskfreq_done(s); /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);
+    if (s->session)
+        s->plug_ops->close_session(s);
     xdisplay_end(s);
     if (s->ext && s->sf->ns)
         ns_remove(s);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/env/env.h"
+#include "stepd/plug/pamsession.h"
 #include "stepd/shared/spool.h"
 
 #define KNOWN(item) (1ull << (item))
@@ -260,11 +261,27 @@ static void end_plugins(struct step *s)
     s->plug = plug_free(s->plug);
 }
 
+static bool open_session(struct step *s)
+{
+    struct err err = { .text = "" };
+    int r = pamsession_open(s->job->user_name, s->sf->job->node_name, &s->session, &err);
+
+    return r < 0 ? note_refusal(s, ESPANK_JOB_FAILURE, &err) : true; /* of this user: no drain */
+}
+
+static void close_session(struct step *s)
+{
+    s->session = pamsession_close(s->session);
+}
+
 int plug_main(int argc, char **argv, const struct plug_ops **ret_ops)
 {
-    static const struct plug_ops ops = {
-        .begin = begin_plugins, .fork = plug_fork, .task_exit = task_exit, .end = end_plugins
-    };
+    static const struct plug_ops ops = { .begin = begin_plugins,
+                                         .fork = plug_fork,
+                                         .task_exit = task_exit,
+                                         .end = end_plugins,
+                                         .open_session = open_session,
+                                         .close_session = close_session };
 
     if (argc > 1 && strcmp(argv[1], "spank") == 0)
         return plug_script(argc - 2, argv + 2);

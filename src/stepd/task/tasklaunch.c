@@ -169,11 +169,15 @@ static void failed_start(struct step *s, struct task *t, const struct child *c, 
     }
 }
 
-/* Plugins of the site come in when the tasks' environment is known, and before anything of
- * theirs starts. */
+/* Plugins of the site, and PAM, come in when the tasks' environment is known, and before anything
+ * of theirs starts. */
 static bool plugins_begin(struct step *s)
 {
-    return !s->plug_ops || !s->sf->plugstack || s->plug_ops->begin(s);
+    if (!s->plug_ops)
+        return true;
+    if (s->sf->use_pam && !s->plug_ops->open_session(s))
+        return false;
+    return !s->sf->plugstack || s->plug_ops->begin(s);
 }
 
 /* PropagatePrioProcess.  The variable is the user's word: nothing below 0 is taken of it. */
