@@ -4,7 +4,6 @@
  * what was acknowledged.  Work for one request reports -ENOMEM instead. */
 #pragma once
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -12,13 +11,13 @@
 /* p, or the end of the process with a line in the log that names the function. */
 #define must(p) must_have((p), __func__)
 /* Go on after a call that gave back r, unless that is a failure: it can only be memory. */
-#define must_do(r) must_have((r) < 0 ? NULL : "", __func__)
+#define must_do(r) must_have((r) < 0 ? NULL : (char[1]){ "" }, __func__)
 
-static inline void *must_have(const void *p, const char *where)
+static inline void *must_have(void *p, const char *where)
 {
     if (!p) {
         log_fatal(ERR_NOMEM " in %s()", where);
         abort();
     }
-    return (void *)(uintptr_t)p;
+    return p;
 }
