@@ -249,7 +249,7 @@ static int set_mounts(json_t *config, const struct oci_edit *e, json_t **ret_mou
 static int set_mapping(json_t *linux_, const char *key, json_int_t inside, uint32_t outside,
                        struct err *err)
 {
-    json_t *list, *m;
+    json_t *list = NULL, *m;
     int r = get_member(linux_, key, json_array(), "linux.", &list, err);
 
     if (r < 0)
