@@ -12,10 +12,12 @@
 #include "sched/plan/preempt_data.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/limit_count.h"
+#include "sched/rules/partlimits.h"
 #include "sched/rules/prio.h"
 #include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/state/alloc.h"
+#include "sched/state/classes.h"
 #include "sched/state/decisions.h"
 #include "sched/state/endtime.h"
 #include "sched/state/expect.h"
@@ -102,6 +104,7 @@ int claim_make(struct psearch *x, struct choice *c, struct job_lics *held,
 {
     struct sched *s = x->s;
     struct job *j = x->e->job;
+    uint32_t limit = entry_minutes(s, x->e, j->time_limit_min);
     int r = claims_room(s);
 
     if (r == 0)
@@ -125,11 +128,12 @@ int claim_make(struct psearch *x, struct choice *c, struct job_lics *held,
     j->alloc = c->alloc;
     c->alloc = (struct sched_alloc){ 0 };
     j->part = x->e->part;
+    j->resv = x->e->cls->shape->key.resv;
     j->run_priority = x->e->priority;
     j->firm = x->p.share_max == 1;
     j->closes = x->p.closes;
     j->start_us = x->now_us;
-    j->end_us = end_after(x->now_us, j->time_limit_min);
+    j->end_us = end_after(x->now_us, limit);
     j->told = SCHED_WHY_NONE;
     expect_drop(j);
     holders_add(s, j);
@@ -156,12 +160,22 @@ static bool nodes_up(const struct sched *s, const struct sched_alloc *a)
     return true;
 }
 
+/* The limit of time that it claimed. */
+static uint32_t claimed_minutes(const struct job *j)
+{
+    return j->end_us == INT64_MAX ? j->time_limit_min
+                                  : (uint32_t)((j->end_us - j->start_us) / 60000000);
+}
+
 static int claim_start(struct sched *s, struct job *j, int64_t now_us, struct sched_decisions *out)
 {
+    uint32_t limit = claimed_minutes(j);
     struct sched_decision d = { .kind = SCHED_START,
                                 .job_id = j->id,
                                 .partition = s->parts_tab.names[j->part],
-                                .priority = j->run_priority };
+                                .priority = j->run_priority,
+                                .resv_id = j->resv,
+                                .time_limit_min = limit == j->time_limit_min ? 0 : limit };
     int r = lics_tell(s, &j->held, &d.licenses, &d.nlicenses);
 
     if (r == 0)
@@ -176,7 +190,7 @@ static int claim_start(struct sched *s, struct job *j, int64_t now_us, struct sc
     claim_drop(s, j);
     planlog_other(s);
     j->start_us = now_us;
-    j->end_us = end_after(now_us, j->time_limit_min);
+    j->end_us = end_after(now_us, limit);
     limit_end_time(j);
     s->change++;
     out->started++;
