@@ -359,6 +359,10 @@ static int consider_planned(struct bf *b, struct entry *e)
     if (!no_lics && (part->blocked || bitmap_overlaps(s->withheld, part->nodes))) {
         /* The first of the queues did so in the pass. */
         r = preempt_beside_plan(s, e, b->now_us, b->out);
+        if (r == -EDQUOT) {
+            walk_refuse(s, e, SCHED_WHY_LIMIT);
+            return 0;
+        }
         if (r != 0)
             return r;
     }

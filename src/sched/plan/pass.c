@@ -132,6 +132,10 @@ static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
         (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES ||
          (why == SCHED_WHY_RESERVED && e->job->want.layered && s->params.preempt.reclaim_licenses)))
         r = preempt_try(s, e, s->any_withheld ? s->withheld : NULL, now_us, out);
+    if (r == -EDQUOT) {
+        why = SCHED_WHY_LIMIT;
+        r = 0;
+    }
     adv_about(s, NULL, 0);
     if (r != 0)
         return r;

@@ -5,6 +5,8 @@
  * are chosen. */
 #include "sched/plan/preempt.h"
 
+#include <errno.h>
+
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "sched/plan/claims.h"
@@ -18,6 +20,8 @@
 #include "sched/rules/hrescharge.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/licfit.h"
+#include "sched/rules/limit_check.h"
+#include "sched/rules/partlimits.h"
 #include "sched/sched.h"
 #include "sched/state/classes.h"
 #include "sched/state/jobs.h"
@@ -95,7 +99,9 @@ static int try_claim(struct sched *s, struct entry *e, const struct bitmap *minu
     if (r == 0 && x.n)
         r = preempt_search_moved(&x, &c, &held);
     if (r == 1)
-        return claim_make(&x, &c, &held, out);
+        return limit_refuses(s, e, &c.alloc, entry_minutes(s, e, e->job->time_limit_min), now_us)
+                   ? -EDQUOT
+                   : claim_make(&x, &c, &held, out);
     s->preempt_wake_us = MIN(s->preempt_wake_us, x.retry_us);
     cls->pre_gen = minus ? 0 : preempt_gen(s) + 1;
     cls->pre_retry_us = x.retry_us;

@@ -499,6 +499,71 @@ static void test_claim_minutes(void **state)
     sched_free(s);
 }
 
+/* Nobody is sent away for a job that may not hold what it would get. */
+static void test_claim_limit(void **state)
+{
+    const struct sched_tres_limit four = { .tres_id = 1, .count = 4 };
+    struct sched *s = cluster(by_part, 1);
+    struct sched_job put = inner_job(10, HIGH, 1);
+    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+    struct sched_limits l;
+    int64_t wake;
+
+    (void)state;
+    sched_limits_init(&l);
+    l.lists[SCHED_MAX_TRES_JOB].v = &four;
+    l.lists[SCHED_MAX_TRES_JOB].n = 1;
+    assert_int_equal(sched_tres_put(s, 1, "cpu"), 0);
+    assert_int_equal(sched_limit_assoc_put(s, 1, 0, "root", &l), 0);
+    sched_limit_enforce(s, true, false);
+    (void)inner_run(s, 1, LOW, 0, ALL, 10, 60);
+    put.assoc_id = 1;
+    put.exclusive = true; /* one task, and all eight CPUs of the node */
+    (void)inner_put(s, put);
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_null(inner_decided(&d, SCHED_PREEMPT, 10));
+    assert_int_equal(job_find(s, 1)->claimed_by, 0);
+    assert_non_null(inner_decided(&d, SCHED_EXPECT, 10));
+    assert_int_equal(inner_decided(&d, SCHED_EXPECT, 10)->why, SCHED_WHY_LIMIT);
+    assert_int_equal(inner_decided(&d, SCHED_EXPECT, 10)->limit,
+                     SCHED_LIMIT(SCHED_LIMIT_ASSOC_MAX_JOB, SCHED_TRES_CPU));
+    sched_free(s);
+}
+
+/* The same while backfill plans, behind a job that waits for another node. */
+static void test_plan_limit(void **state)
+{
+    const struct sched_tres_limit four = { .tres_id = 1, .count = 4 };
+    const uint32_t first[] = { 0 };
+    struct sched *s =
+        inner_cluster((struct sched_params){ .preempt = by_part, .conservative = true }, 2, CPUS);
+    struct sched_job head = inner_job(9, HIGH, 8), put = inner_job(10, HIGH, 1);
+    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+    struct sched_limits l;
+    int64_t wake;
+
+    (void)state;
+    sched_limits_init(&l);
+    l.lists[SCHED_MAX_TRES_JOB].v = &four;
+    l.lists[SCHED_MAX_TRES_JOB].n = 1;
+    assert_int_equal(sched_tres_put(s, 1, "cpu"), 0);
+    assert_int_equal(sched_limit_assoc_put(s, 1, 0, "root", &l), 0);
+    sched_limit_enforce(s, true, false);
+    (void)inner_run(s, 1, HIGH, 0, ALL, 10, 60);
+    (void)inner_run(s, 2, LOW, 1, ALL, 10, 60);
+    head.req_nodes = first;
+    head.nreq = 1;
+    (void)inner_put(s, head);
+    put.assoc_id = 1;
+    put.exclusive = true;
+    (void)inner_put(s, put);
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(sched_backfill(s, NOW, &d), 0);
+    assert_null(inner_decided(&d, SCHED_PREEMPT, 10));
+    assert_int_equal(job_find(s, 10)->told, SCHED_WHY_LIMIT);
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_claim_holds),  cmocka_unit_test(test_claim_gone),
         cmocka_unit_test(test_claim_lost),   cmocka_unit_test(test_retry),
         cmocka_unit_test(test_claim_resv),   cmocka_unit_test(test_claim_minutes),
+        cmocka_unit_test(test_claim_limit),  cmocka_unit_test(test_plan_limit),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
