@@ -97,6 +97,8 @@ void plan_note_look(struct sched *s, const struct entry *e)
     struct plan *pl = s->plan;
 
     pl->cursor.set = true;
+    pl->cursor.first = e->first;
+    pl->cursor.ahead = e->ahead;
     pl->cursor.tier = s->parts[e->part]->tier;
     pl->cursor.priority = e->priority;
     pl->cursor.id = e->job->id;
@@ -111,8 +113,14 @@ bool plan_looked_at(const struct sched *s, const struct entry *e)
 
     if (pl->whole)
         return true;
-    if (!pl->cursor.set || tier != pl->cursor.tier)
-        return pl->cursor.set && tier > pl->cursor.tier;
+    if (!pl->cursor.set)
+        return false;
+    if (e->first != pl->cursor.first)
+        return e->first;
+    if (e->ahead != pl->cursor.ahead)
+        return e->ahead;
+    if (tier != pl->cursor.tier)
+        return tier > pl->cursor.tier;
     if (e->priority != pl->cursor.priority)
         return e->priority > pl->cursor.priority;
     if (e->job->submit_us != pl->cursor.submit_us)

@@ -38,7 +38,7 @@ struct plan {
     bool stale;               /* a new plan could differ */
     bool limited;             /* some job waits for something that is not in the profile */
     struct {                  /* the entry looked at last */
-        bool set;
+        bool set, first, ahead;
         uint32_t tier, priority, id, rank;
         int64_t submit_us;
     } cursor;

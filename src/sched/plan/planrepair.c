@@ -387,6 +387,10 @@ static int by_order(const void *a, const void *b)
 {
     const struct newcomer *x = a, *y = b;
 
+    if (x->e->first != y->e->first)
+        return x->e->first ? -1 : 1;
+    if (x->e->ahead != y->e->ahead)
+        return x->e->ahead ? -1 : 1;
     if (x->tier != y->tier)
         return x->tier > y->tier ? -1 : 1;
     if (x->e->job == y->e->job && x->e->priority == y->e->priority)
