@@ -124,7 +124,9 @@ static int lublin_job(struct gen *g)
 
 static double draw_lognormal(struct gen *g, double median, double sigma, double most)
 {
-    return MIN(median * exp(sigma * rng_normal(&g->rng)), most);
+    double drawn = median * exp(sigma * rng_normal(&g->rng));
+
+    return MIN(drawn, most);
 }
 
 /* The next whole power of two that is at most n, drawn with each as likely as the others. */

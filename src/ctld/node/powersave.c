@@ -602,8 +602,11 @@ static void power_down(struct ctld *ctld, int64_t now)
     keep_first(b.nodes, power_rate_take(&ctld->powersave->down,
                                         (uint32_t)conf_num(ctld->conf, CONF_SUSPEND_RATE), now,
                                         bitmap_count(b.nodes)));
-    BITMAP_FOREACH (b.nodes, i)
-        longest = MAX(longest, begin_power_down(&b, ctld->cluster->nodes[i], idle));
+    BITMAP_FOREACH (b.nodes, i) {
+        int64_t timeout = begin_power_down(&b, ctld->cluster->nodes[i], idle);
+
+        longest = MAX(longest, timeout);
+    }
     lsn = batch_commit(&b);
     if (lsn && !bitmap_empty(b.nodes))
         run_suspend(ctld, b.nodes, lsn, longest);

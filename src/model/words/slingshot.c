@@ -169,6 +169,8 @@ static int read_common(const struct word *w, struct slingshot *s, struct err *er
 
 static int read_param(const struct word *w, struct slingshot *s, struct err *err)
 {
+    int r;
+
     if (word_is(w, "vnis"))
         return read_range(w, s, err);
     if (word_is(w, "single_node_vni"))
@@ -177,7 +179,8 @@ static int read_param(const struct word *w, struct slingshot *s, struct err *err
         return read_when(w, &s->job, err);
     if (word_is(w, "destroy_retries"))
         return read_number(w, 3600, &s->destroy_retries, err);
-    return MIN(read_common(w, s, err), 1);
+    r = read_common(w, s, err);
+    return MIN(r, 1);
 }
 
 static int allow_vni(const struct word *w, enum slingshot_when when, bool *ret, struct err *err)

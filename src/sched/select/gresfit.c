@@ -71,14 +71,16 @@ static uint64_t free_for(const struct pick *p, uint32_t id, uint32_t req, uint64
 
     *ret_tasks = 0;
     for (uint32_t row = 0; row < n->ngres; row++) {
+        uint64_t here;
+
         if (!gres_row_matches(p, &n->gres[row], req))
             continue;
-        if (!n->gres[row].shares)
+        if (!n->gres[row].shares) {
             loose += gres_free(p, id, row, NULL);
-        else if (p->s->params.several_shared)
-            avail += free_shares(p, id, row, per_task, ret_tasks);
-        else
-            avail = MAX(avail, free_shares(p, id, row, per_task, ret_tasks));
+            continue;
+        }
+        here = free_shares(p, id, row, per_task, ret_tasks);
+        avail = p->s->params.several_shared ? avail + here : MAX(avail, here);
     }
     if (per_task)
         *ret_tasks += loose / per_task;

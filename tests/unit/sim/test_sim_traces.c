@@ -329,6 +329,22 @@ static void test_scale(void **state)
     workload_free(w);
 }
 
+/* However long the draw, no job runs for more than six days; some are cut there. */
+static void test_longest(void **state)
+{
+    int64_t longest = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct workload *w = generated(SIM_GEN_GPU, 20000, seed, 0.8);
+
+        for (size_t i = 0; i < w->n; i++)
+            longest = w->jobs[i].run_us > longest ? w->jobs[i].run_us : longest;
+        workload_free(w);
+    }
+    assert_int_equal(longest, 6 * INT64_C(86400000000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_names),     cmocka_unit_test(test_random_numbers),
         cmocka_unit_test(test_lublin),    cmocka_unit_test(test_gpu_mix),
         cmocka_unit_test(test_same_seed), cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_longest),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
