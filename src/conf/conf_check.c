@@ -22,11 +22,13 @@ static const struct conf_val *key_value(const struct conf_loader *l, enum conf_k
 
 static void check_required(struct conf_loader *l)
 {
+    bool sound = l->nerrors == 0; /* else there may be lines, and each was refused */
+
     if (!key_value(l, CONF_CLUSTER_NAME)->set)
         conf_error(l, l->c->path, 0, "ClusterName is missing");
     if (!conf_ctld_host(l->c, 0, NULL))
         conf_error(l, l->c->path, 0, "SlurmctldHost is missing");
-    if (l->c->nnodes == 0)
+    if (l->c->nnodes == 0 && sound)
         conf_warn(l, l->c->path, 0, "no NodeName line: the cluster has no nodes");
 }
 

@@ -64,3 +64,42 @@ UTIL struct conf *conf_of_two(const char *lines, const char *name, const char *o
     conf_problems_done(&problems);
     return c;
 }
+
+/* A whole slurm.conf, and other files beside it: what is wrong must be just this report.  NULL: it
+ * does not load.  conf_free() */
+UTIL struct conf *conf_reports(const struct conf_text *files, size_t n, const char *want_report)
+{
+    struct conf_text texts[8];
+    struct conf_problems problems;
+    struct err err = { .text = "" };
+    struct conf *c = NULL;
+    char *report = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&report, &len);
+
+    assert_non_null(f);
+    assert_true(n <= 8);
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = files[i];
+        texts[i].len = files[i].len ? files[i].len : strlen(files[i].text);
+    }
+    (void)conf_load_text(texts, n, CONF_FULL, &c, &problems, &err);
+    conf_report(f, &problems);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(report, want_report);
+    free(report);
+    conf_problems_done(&problems);
+    return c;
+}
+
+#define CONF_HEAD "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n"
+
+/* CONF_HEAD and these lines, from line 4 on. */
+UTIL struct conf *conf_says(const char *lines, const char *want_report)
+{
+    char text[2048];
+    const struct conf_text file = { .name = "slurm.conf", .text = text };
+
+    assert_true((size_t)snprintf(text, sizeof(text), CONF_HEAD "%s", lines) < sizeof(text));
+    return conf_reports(&file, 1, want_report);
+}
