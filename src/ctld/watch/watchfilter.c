@@ -71,7 +71,19 @@ struct watch_filter *watch_filter_free(struct watch_filter *f)
     return NULL;
 }
 
-static int fill_jobs(struct watch_filter *f, const Pst__JobFilter *j)
+/* A state that we do not know is refused: without a bit all states would be told. */
+static int fill_states(struct watch_filter *f, const Pst__JobFilter *j, struct err *err)
+{
+    for (size_t i = 0; i < j->n_states; i++) {
+        if (j->states[i] >= 32)
+            return err_set(err, -EINVAL, "watch: there is no state of jobs with number %u",
+                           j->states[i]);
+        f->states |= 1u << j->states[i];
+    }
+    return 0;
+}
+
+static int fill_jobs(struct watch_filter *f, const Pst__JobFilter *j, struct err *err)
 {
     int r = add_numbers(&f->jobs, &f->by_job, j->job_ids, j->n_job_ids);
 
@@ -81,9 +93,7 @@ static int fill_jobs(struct watch_filter *f, const Pst__JobFilter *j)
         r = add_words(&f->names, &f->by_name, j->names, j->n_names);
     if (r >= 0)
         r = add_words(&f->partitions, &f->by_partition, j->partitions, j->n_partitions);
-    for (size_t i = 0; i < j->n_states; i++)
-        f->states |= j->states[i] < 32 ? 1u << j->states[i] : 0;
-    return r;
+    return r >= 0 ? fill_states(f, j, err) : r;
 }
 
 int watch_filter_new(const Pst__WatchRequest *req, struct watch_filter **ret, struct err *err)
@@ -102,7 +112,7 @@ int watch_filter_new(const Pst__WatchRequest *req, struct watch_filter **ret, st
     if (f && !req->n_entities)
         f->entities = 1u << PST__WATCH_ENTITY__WATCH_JOB;
     if (r >= 0 && req->jobs)
-        r = fill_jobs(f, req->jobs);
+        r = fill_jobs(f, req->jobs, err);
     if (r >= 0 && req->nodes)
         r = add_nodes(f, req->nodes, err);
     if (r >= 0)
