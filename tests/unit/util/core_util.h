@@ -1,0 +1,87 @@
+/* core_util.h - the core of a controller in a test's own folder: its records, its log, and the
+ * services that the test names; no threads but the log's, nothing that listens
+ *
+ * Needs ctld_dep. */
+#pragma once
+
+#include "model_util.h"
+#include "conf_util.h"
+#include "folder_util.h"
+
+#include "ctld/core/commit.h"
+#include "ctld/core/service.h"
+#include "ctld/ctld.h"
+#include "ctld/link/nodelink.h"
+#include "journal/journal.h"
+
+extern const struct ctld_service schedfeed_service, imex_service;
+
+struct core {
+    struct ctld ctld;
+    char dir[128];
+    const struct ctld_service *services[8];
+};
+
+UTIL int core_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
+{
+    (void)ctx, (void)lsn, (void)snapshot, (void)data, (void)len;
+    return -EUCLEAN; /* the log is new */
+}
+
+/* lines: of slurm.conf beside the least; more: a service beside those of the scheduler, or NULL. */
+UTIL void core_begin(struct core *c, const char *lines, const struct ctld_service *more)
+{
+    struct err err = { .text = "" };
+    struct journal_config config = { .dir = c->dir };
+
+    *c = (struct core){ .services = { &schedfeed_service, &imex_service, more } };
+    folder_make(c->dir, sizeof(c->dir), "core");
+    c->ctld.conf = conf_with_lines(lines);
+    c->ctld.cluster = new_cluster();
+    assert_int_equal(journal_open(&config, core_record, NULL, &c->ctld.journal, &err), 0);
+    assert_int_equal(journal_start(c->ctld.journal), 0);
+    assert_int_equal(nodelinks_new(&c->ctld.links), 0);
+    c->ctld.services = c->services;
+    if (services_start(&c->ctld, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+UTIL void core_end(struct core *c)
+{
+    services_quiesce(&c->ctld);
+    c->ctld.journal = journal_close(c->ctld.journal);
+    services_stop(&c->ctld);
+    services_free(&c->ctld);
+    c->ctld.links = nodelinks_free(c->ctld.links);
+    c->ctld.cluster = cluster_free(c->ctld.cluster);
+    c->ctld.conf = conf_free(c->ctld.conf);
+    folder_remove(c->dir);
+}
+
+/* Nodes n0 .. and the partition p of all of them. */
+UTIL void core_nodes(struct core *c, uint32_t n, uint32_t cpus)
+{
+    Pst__Transaction *tx;
+    char list[32];
+
+    add_nodes(c->ctld.cluster, n, cpus);
+    tx = tx_new(T0);
+    (void)snprintf(list, sizeof(list), n > 1 ? "n[0-%u]" : "n0", n - 1);
+    (void)put_part(tx, "p", list);
+    apply_ok(c->ctld.cluster, tx);
+}
+
+/* A job of partition p; its record may be changed before it is applied by core_apply(). */
+UTIL struct job *core_job(struct core *c, uint32_t id, void (*with)(Pst__JobRecord *r))
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__JobRecord *r = put_job(tx, id);
+
+    assert_int_equal(pb_set_str(&r->partition, "p"), 0);
+    SET(r, submit_us, T0);
+    SET(r, eligible_us, T0);
+    if (with)
+        with(r);
+    apply_ok(c->ctld.cluster, tx);
+    return cluster_job(c->ctld.cluster, id);
+}
