@@ -316,6 +316,15 @@ static void say_counts(struct explain_made *m, const Pst__ExplainPartition *p)
     strbuf_done(&sb);
 }
 
+/* How many more hold something of the same; 0: nobody. */
+static void say_others(struct explain_made *m, uint32_t n)
+{
+    if (n == 1)
+        add_sentence(m, make_text(m, "So does 1 other job, which ends later."));
+    else if (n)
+        add_sentence(m, make_text(m, "So do %u other jobs, which end later.", n));
+}
+
 static void say_holders(struct explain_made *m, const struct explain_part *x,
                         Pst__ExplainPartition *p)
 {
@@ -340,9 +349,7 @@ static void say_holders(struct explain_made *m, const struct explain_part *x,
                                   out->has_end_us ? "until " : "without a time limit",
                                   out->has_end_us ? stamp_text(m, h->end_us) : ""));
     }
-    if (x->nholding > x->nholders)
-        add_sentence(
-            m, make_text(m, "So do %u other jobs, which end later.", x->nholding - x->nholders));
+    say_others(m, x->nholding - x->nholders);
 }
 
 /* "n112 is drained, n113 is held by job 17" */
@@ -549,9 +556,7 @@ static void say_licenses(struct explain_made *m, const struct sched_explanation 
                              l->holders[h].end_us != INT64_MAX ? stamp_text(m, l->holders[h].end_us)
                                                                : ""));
         }
-        if (l->nholding > l->nholders)
-            add_sentence(m, make_text(m, "So do %u other jobs, which end later.",
-                                      l->nholding - l->nholders));
+        say_others(m, l->nholding - l->nholders);
     }
 }
 
@@ -632,7 +637,8 @@ static void say_limit(struct explain_made *m, const struct explain_part *x,
     const struct sched_limit_hit *h = &x->limit;
     unsigned long long value = h->value, used = h->used, asked = h->asked,
                        left = value > used ? value - used : 0;
-    const char *word, *owner = limit_owner(m, h), *unit = limit_unit(m, h);
+    const char *word, *owner = limit_owner(m, h), *unit = limit_unit(m, h),
+                      *wants = asked == UINT64_MAX ? "no end of them" : make_text(m, "%llu", asked);
     bool least = h->limit / 16 == SCHED_LIMIT_QOS_MIN && h->tres_id;
 
     SET(p, reason, (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)h->limit));
@@ -647,10 +653,10 @@ static void say_limit(struct explain_made *m, const struct explain_part *x,
         return;
     }
     add_sentence(
-        m, make_text(
-               m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.",
-               word, owner, least ? "wants" : "may have", least ? "at least" : "at most", value,
-               unit, used, asked == UINT64_MAX ? "no end of them: " : "", asked));
+        m,
+        make_text(m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s.",
+                  word, owner, least ? "wants" : "may have", least ? "at least" : "at most", value,
+                  unit, used, wants ? wants : ""));
     if (least)
         add_sentence(m, make_text(m, "Asking for %llu would let it start.", value));
     else if (left && (h->tres_id || h->limit == SCHED_LIMIT_ASSOC_MAX_WALL ||
@@ -875,6 +881,15 @@ static void not_pending(struct explain_made *m)
     add_sentence(m, m->reply.summary);
 }
 
+/* What it waits for, when that is no nodes. */
+static char *waits_for(struct explain_made *m)
+{
+    return m->reply.reason == PST__JOB_REASON__REASON_PRIORITY
+               ? make_text(m, "Job %s waits for jobs that go before it.", m->reply.id_text)
+               : make_text(m, "Job %s waits (%s).", m->reply.id_text,
+                           names_reason((unsigned)m->reply.reason));
+}
+
 static void explain_pending(struct explain_made *m)
 {
     const struct sched_explanation *x = m->t->x;
@@ -898,9 +913,8 @@ static void explain_pending(struct explain_made *m)
     say_licenses(m, x);
     if (!kept && m->reply.n_partitions) {
         SET(&m->reply, reason, m->reply.partitions[0]->reason);
-        if (m->reply.reason == PST__JOB_REASON__REASON_PRIORITY)
-            m->reply.summary = m->reply.sentences[0] =
-                make_text(m, "Job %s waits for jobs that go before it.", m->reply.id_text);
+        if (!x->starts_now && m->reply.reason != PST__JOB_REASON__REASON_RESOURCES)
+            m->reply.summary = m->reply.sentences[0] = waits_for(m);
     }
     for (size_t i = 0; !kept && i < x->nchanges; i++)
         add_change(m, &x->changes[i]);
