@@ -1,5 +1,6 @@
 /* admin_qos.c - QOS */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,10 @@ static void set_number(protobuf_c_boolean *has, uint32_t *value, protobuf_c_bool
     *value = to;
 }
 
+/* What is no finite number is left out. */
 static void set_real(protobuf_c_boolean *has, double *value, protobuf_c_boolean given, double to)
 {
-    if (!given)
+    if (!given || !isfinite(to))
         return;
     *has = to >= 0;
     *value = to;

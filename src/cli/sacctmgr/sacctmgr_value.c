@@ -1,5 +1,6 @@
 /* sacctmgr_value.c - pieces of values: words of lists, numbers, and what is said of a bad one */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -126,7 +127,7 @@ bool smgr_real(struct smgr_line *l, const char *key, const char *value, double *
     char *end;
     double d = strtod(value, &end);
 
-    if (!*value || *end || d != d || (d < 0 && d != -1)) {
+    if (!*value || *end || !isfinite(d) || (d < 0 && d != -1)) {
         (void)fflush(stdout); /* in the order it was said */
         (void)fprintf(stderr, "sacctmgr: error: %s value (%s) is not a valid number\n", key, value);
         refuse_value(l);

@@ -2,6 +2,8 @@
  * is left of a removed one */
 #include "admin_util.h"
 
+#include <math.h>
+
 static uint32_t qos_id(struct office *o, const char *name)
 {
     const Pst__QosRecord *q = am_qos_named(admin_tables(o->admin), name);
@@ -30,6 +32,28 @@ static void test_add(void **state)
     assert_told(&o, "QOS", "{'names':['high']}", "'priority':100");
     assert_int_equal(change(&o, "ADD", "QOS", "'where':{'names':['mid']}"),
                      SLURM_NO_CHANGE_IN_DATA);
+    close_office(&o);
+}
+
+/* A factor without an end, which only a client of another's can send, is left out. */
+static void test_endless(void **state)
+{
+    Pst__AcctAdminRequest *req;
+    struct err err = { .text = "" };
+    struct office o;
+
+    open_office(&o, *state);
+    must(&o, "ADD", "QOS", "'where':{'names':['q']},'set':{'qos':{'usage_factor':0.5}}");
+    req = (Pst__AcctAdminRequest *)from_json(
+        &pst__acct_admin_request__descriptor,
+        "{'ops':[{'verb':'ACCT_MODIFY','entity':'ACCT_QOS','where':{'names':['q']},"
+        "'set':{'qos':{'usage_factor':1,'priority':7}}}]}");
+    req->ops[0]->set->qos->usage_factor = HUGE_VAL;
+    drop_reply(&o);
+    assert_int_equal(admin_run(o.admin, &root_user, req, o.now_us, &o.reply, &err), 0);
+    pst__acct_admin_request__free_unpacked(req, NULL);
+    assert_told(&o, "QOS", "{'names':['q']}", "'priority':7");
+    assert_told(&o, "QOS", "{'names':['q']}", "'usage_factor':0.5");
     close_office(&o);
 }
 
@@ -212,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_add, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_endless, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_refused, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_modify, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_limits, world_setup, world_teardown),
