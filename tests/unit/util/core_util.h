@@ -8,6 +8,7 @@
 #include "conf_util.h"
 #include "folder_util.h"
 
+#include "base/log.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/service.h"
 #include "ctld/ctld.h"
@@ -35,6 +36,7 @@ UTIL void core_begin(struct core *c, const char *lines, const struct ctld_servic
     struct journal_config config = { .dir = c->dir };
 
     *c = (struct core){ .services = { &schedfeed_service, &imex_service, more } };
+    log_set_level(LOG_QUIET);
     folder_make(c->dir, sizeof(c->dir), "core");
     c->ctld.conf = conf_with_lines(lines);
     c->ctld.cluster = new_cluster();
