@@ -27,6 +27,7 @@ struct jobtimes {
     struct idmap due; /* pending jobs with a deadline: id -> struct job */
     int64_t swept_us; /* when the last sweep of old records began */
     bool sweeping;    /* the last run left records for the next one */
+    uint32_t kept;    /* the last job that a run of this sweep left there, 0 = none */
 };
 
 /* OverTimeLimit of the job's partition, else of the cluster. */
@@ -85,12 +86,28 @@ static void check_limits(struct ctld *ctld, int64_t now)
     }
 }
 
+/* Behind the jobs that the runs before left there: there may be very many. */
+static struct job *first_to_look_at(struct ctld *ctld)
+{
+    const struct job *kept = cluster_job(ctld->cluster, ctld->jobtimes->kept);
+    struct job *oldest = cluster_done_oldest(ctld->cluster); /* puts them in order */
+
+    return kept && kept->in_done ? kept->next_done : oldest;
+}
+
+static bool must_stay(struct ctld *ctld, const Pst__JobRecord *r, bool awaited)
+{
+    if (het_is(r) && !het_all_ended(ctld, r))
+        return true; /* they are one job, for dependencies and for a requeue */
+    return r->has_array_job_id && awaited; /* how it ended matters: the rest of its array goes on */
+}
+
 /* One run of a sweep: forgets the jobs that ended more than MinJobAge ago.  Returns whether the run
  * stopped at a bound, so that the next one has more to do. */
 static bool purge_some(struct ctld *ctld, int64_t now, int64_t age)
 {
     Pst__Transaction *tx = NULL;
-    struct job *j = cluster_done_oldest(ctld->cluster);
+    struct job *j = first_to_look_at(ctld);
     unsigned looked = 0, found = 0;
     uint32_t array = 0; /* the last one asked about */
     bool awaited = false;
@@ -101,10 +118,10 @@ static bool purge_some(struct ctld *ctld, int64_t now, int64_t age)
             array = j->rec->array_job_id;
             awaited = depends_array_awaited(ctld, array);
         }
-        if (het_is(j->rec) && !het_all_ended(ctld, j->rec))
-            continue; /* they are one job, for dependencies and for a requeue */
-        if (j->rec->has_array_job_id && awaited)
-            continue; /* how it ended still matters: the rest of its array goes on */
+        if (must_stay(ctld, j->rec, awaited)) {
+            ctld->jobtimes->kept = j->rec->job_id;
+            continue;
+        }
         if (!tx)
             tx = tx_new(now);
         tx_job_purge(tx, j->rec->job_id);
@@ -112,7 +129,7 @@ static bool purge_some(struct ctld *ctld, int64_t now, int64_t age)
     }
     if (tx)
         (void)core_commit(ctld, tx); /* disk full: later */
-    return found == PURGE_BATCH;
+    return found == PURGE_BATCH || looked == PURGE_LOOK;
 }
 
 /* Jobs that ended more than MinJobAge ago are only in accounting.  They go in sweeps, a minute
@@ -125,8 +142,10 @@ static void purge_old(struct ctld *ctld, int64_t now)
 
     if (!jt->sweeping && now >= jt->swept_us && now < jt->swept_us + MIN(age, SWEEP_US))
         return;
-    if (!jt->sweeping)
+    if (!jt->sweeping) {
         jt->swept_us = now;
+        jt->kept = 0;
+    }
     jt->sweeping = purge_some(ctld, now, age);
 }
 

@@ -141,11 +141,38 @@ static void test_many(void **state)
     assert_int_equal(core.ctld.cluster->jobs.count, 0);
 }
 
+static uint32_t leader;
+
+static void with_group(Pst__JobRecord *r)
+{
+    SET(r, het_job_id, leader);
+    SET(r, het_count, 2);
+    SET(r, het_offset, r->job_id - leader);
+}
+
+/* However many records stay - here components of jobs that wait - those behind them go. */
+static void test_behind(void **state)
+{
+    const uint32_t groups = 20001, last = 2 * groups + 2;
+
+    (void)state;
+    for (leader = 2; leader < last; leader += 2) {
+        core_job(&core, leader, with_group);
+        core_job(&core, leader + 1, with_group);
+        ended_at(leader + 1, 1);
+    }
+    core_job(&core, last, NULL);
+    ended_at(last, 2);
+    assert_true(there_at(last, 100)); /* a run looks at so many */
+    assert_false(there_at(last, 100));
+    assert_int_equal(core.ctld.cluster->jobs.count, 2 * groups);
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = { ROW(test_deadline), ROW(test_started), ROW(test_purge),
-                                        ROW(test_many) };
+                                        ROW(test_many), ROW(test_behind) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
