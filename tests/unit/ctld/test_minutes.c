@@ -106,9 +106,14 @@ static void test_spent(void **state)
 static void test_left(void **state)
 {
     Pst__Limits much = wall_limit(100000), no_limit = wall_limit(-1);
+    Pst__TresCount cpu = PST__TRES_COUNT__INIT, *list[] = { &cpu };
     struct job *hers;
 
     (void)state;
+    SET(&cpu, tres_id, AM_TRES_CPU);
+    SET(&cpu, count, 100000);
+    no_limit.grp_tres_mins = list;
+    no_limit.n_grp_tres_mins = 1;
     begin("limits");
     put_accounts(&much);
     hers = running(1, ANN);

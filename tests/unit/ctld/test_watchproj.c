@@ -193,6 +193,36 @@ static void test_nodes_and_parts(void **state)
     watchproj_free(p);
 }
 
+/* Of an allocation only what people read is told. */
+static void test_alloc(void **state)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    struct seen s = { 0 };
+    struct watchproj *p;
+    Pst__JobRecord *set;
+    uint64_t first;
+
+    (void)state;
+    (void)put_node(tx, 0, "n0", 4);
+    (void)commit(tx);
+    first = commit(submitted(7));
+    tx = tx_new(T0 + SEC);
+    set = tx_job_patch(tx, EV(JOB_START), 7);
+    SET(set, state, JOB_STATE(RUNNING));
+    SET(set, start_us, T0 + SEC);
+    SET(set, released, false);
+    set->alloc = make_alloc(0, 1, 4, 100);
+    assert_int_equal(pb_set_str(&set->alloc->nodes, "n0"), 0);
+    (void)commit(tx);
+    p = open_behind(first);
+    assert_int_equal(next(p, &s), 1);
+    assert_string_equal(s.after->alloc->nodes, "n0");
+    assert_int_equal(s.after->alloc->n_groups, 0);
+    assert_int_equal(s.after->alloc->n_node_ids, 0);
+    seen_done(&s);
+    watchproj_free(p);
+}
+
 static int stop_here(void *ctx, const Pst__WatchChange *c, uint32_t states)
 {
     (void)ctx, (void)c, (void)states;
@@ -218,7 +248,7 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = { ROW(test_job), ROW(test_behind), ROW(test_nodes_and_parts),
-                                        ROW(test_stops) };
+                                        ROW(test_alloc), ROW(test_stops) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
