@@ -59,7 +59,8 @@ static void test_user(void **state)
 /* A later release would believe that its own controller had set what we do not know. */
 static void test_unknown(void **state)
 {
-    const uint8_t bytes[] = { 0xfa, 0xff, 0x03, 0x01, 'y', 0xf8, 0xff, 0x03, 0x05 };
+    const uint8_t bytes[] = { 0xfa, 0xff, 0x03, 0x01, 'y',  0xf8, 0xff,
+                              0x03, 0x05, 0xfa, 0xff, 0x05, 0x01, 'z' };
     Pst__JobRecord *r = pst__job_record__unpack(NULL, sizeof(bytes), bytes);
 
     (void)state;
