@@ -26,6 +26,7 @@
 #include "model/kept.h"
 
 #define DISABLED "#DISABLED: "
+#define TEXT_MAX (1u << 20) /* with every line disabled */
 
 static bool has_option(const struct ctld *ctld, const char *word)
 {
@@ -53,7 +54,7 @@ static char *disable_lines(const char *text, uint32_t first, uint32_t last)
         size_t len = strcspn(text, "\n");
 
         len += text[len] == '\n';
-        if (line >= first && line <= last)
+        if (line >= first && line <= last && strncmp(text, DISABLED, strlen(DISABLED)) != 0)
             strbuf_add(&sb, DISABLED);
         strbuf_addn(&sb, text, len);
         text += len;
@@ -248,6 +249,37 @@ static int check_entry(struct change *ch, size_t i)
     return code;
 }
 
+/* Each entry has lines of its own, in the order of the text.  Each end of a job comments its lines
+ * out and writes the text anew: lines that many entries had would grow with each. */
+static int check_lines(struct change *ch)
+{
+    const char *text = ch->req->text ? ch->req->text : "";
+    size_t lines = 0, len = strlen(text);
+    uint32_t before = 0;
+
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+        lines++;
+    if (len + lines * strlen(DISABLED) > TEXT_MAX) {
+        (void)snprintf(ch->text, sizeof(ch->text),
+                       "the crontab is too long: %zu bytes in %zu lines", len, lines);
+        return EPST_BAD_REQUEST;
+    }
+    for (size_t i = 0; i < ch->req->n_jobs; i++) {
+        const Pst__CrontabJob *cj = ch->req->jobs[i];
+
+        if (!cj->has_first_line && !cj->has_last_line)
+            continue;
+        if (cj->first_line <= before || cj->last_line < cj->first_line || cj->last_line > lines) {
+            (void)snprintf(ch->text, sizeof(ch->text),
+                           "line %u: the entry has no lines of its own in the crontab",
+                           cj->last_line);
+            return EPST_BAD_REQUEST;
+        }
+        before = cj->last_line;
+    }
+    return 0;
+}
+
 /* New jobs and the text in one transaction.  The ids of the jobs are in the entries then. */
 static uint64_t commit_change(struct change *ch, size_t njobs)
 {
@@ -310,6 +342,8 @@ static void take_crontab(struct change *ch)
         code = check_entry(ch, i);
         njobs += ch->jobs[i] != NULL;
     }
+    if (code == 0)
+        code = check_lines(ch);
     if (code == 0 &&
         ch->ctld->cluster->jobs.count + njobs > conf_num(ch->ctld->conf, CONF_MAX_JOB_COUNT))
         code = ESLURM_MAX_JOB_COUNT;

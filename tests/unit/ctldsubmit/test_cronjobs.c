@@ -1,4 +1,5 @@
 /* test_cronjobs.c - crontabs: taken whole, entries that keep their jobs, cancelled jobs */
+#include "base/strbuf.h"
 #include "ctld_util.h"
 
 static const char cluster[] =
@@ -43,6 +44,8 @@ static int teardown_cron(void **state)
 #define ENTRY(spec, line)                                                                          \
     "{'spec':'" spec "','first_line':" #line ",'last_line':" #line ",'submit':{" JOB "}}"
 #define YEARLY "0 0 1 1 *"
+#define LINES(first, last)                                                                         \
+    "{'spec':'" YEARLY "','first_line':" #first ",'last_line':" #last ",'submit':{" JOB "}}"
 
 /* jobs: a JSON list. */
 static int set_tab(const char *text, const char *jobs)
@@ -120,6 +123,13 @@ static void test_refused(void **state)
           "line 4: a crontab entry is one" },
         { "{'spec':'" YEARLY "','last_line':5,'submit':{" NOWHERE "}}",
           ESLURM_INVALID_PARTITION_NAME, "line 5: " },
+        { LINES(1, 2), EPST_BAD_REQUEST, "line 2: the entry has no lines of its own" },
+        { LINES(0, 1), EPST_BAD_REQUEST, "line 1: the entry has no lines of its own" },
+        { LINES(1, 4294967295), EPST_BAD_REQUEST, "line 4294967295: the entry has no lines" },
+        { "{'spec':'" YEARLY "','last_line':1,'submit':{" JOB "}}", EPST_BAD_REQUEST,
+          "line 1: the entry has no lines of its own" },
+        { LINES(1, 1) "," LINES(1, 1), EPST_BAD_REQUEST,
+          "line 1: the entry has no lines of its own" },
     };
     char text[256];
     uint32_t before[4] = { 0 }, after[4] = { 0 };
@@ -162,6 +172,26 @@ static void test_cancelled(void **state)
     assert_string_equal(text, "one\n#DISABLED: two\n#DISABLED: three\n");
 }
 
+/* Every line may be commented out by the ends of jobs: the text of which that is too long is refused
+ * before, for nobody could read the crontab any more. */
+static void test_long(void **state)
+{
+    struct strbuf json = STRBUF_INIT;
+    char text[256];
+    uint32_t ids[4];
+
+    (void)state;
+    strbuf_add(&json, "{'text':'");
+    for (unsigned i = 0; i < 100000; i++)
+        strbuf_add(&json, "\\n");
+    strbuf_add(&json, "'}");
+    assert_int_equal(ask(&shared, shared.client, OP_CRONTAB_SET, strbuf_str(&json), NULL),
+                     EPST_BAD_REQUEST);
+    assert_string_equal(shared.text, "the crontab is too long: 100000 bytes in 100000 lines");
+    assert_int_equal(get_tab(text, ids), 0);
+    strbuf_done(&json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_replaced, setup_cron, teardown_cron),
         cmocka_unit_test_setup_teardown(test_refused, setup_cron, teardown_cron),
         cmocka_unit_test_setup_teardown(test_cancelled, setup_cron, teardown_cron),
+        cmocka_unit_test_setup_teardown(test_long, setup_cron, teardown_cron),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
