@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "base/process/spawnprog.h"
+#include "base/process/rmtree.h"
 #include "noded/plan/nsyaml.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/shared/spool.h"
@@ -200,12 +200,7 @@ void ns_lose(struct njob *job)
 
 static void start_rm(const char *path)
 {
-    char *argv[] = { (char *)"/bin/rm", (char *)"-rf", (char *)"--one-file-system",
-                     (char *)"--",      (char *)path,  NULL };
-    struct spawn s = { .path = argv[0], .argv = argv };
-    pid_t pid; /* reaped with the other children */
-
-    if (spawn_program(&s, &pid) < 0)
+    if (rmtree_start(path) < 0)
         log_error("cannot remove %s", path); /* tried at the next start */
 }
 

@@ -109,6 +109,7 @@ void recover_spool(struct noded *d)
 {
     int r = spool_scan(d->spool, on_entry, d);
 
+    spool_remove_dead(d->spool);
     if (r < 0)
         log_error("cannot read the spool directory %s: %s", d->spool, strerror(-r));
     else if (d->jobs.count)

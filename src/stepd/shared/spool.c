@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process/rmtree.h"
 
 const char *step_id_name(uint32_t step_id, char *buf, size_t size)
 {
@@ -285,11 +286,17 @@ bool spool_has(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-#define STEP_DEPTH 3 /* of folders in a step's: oci/task-0 */
+/* ---- removing -------------------------------------------------------------------------------- */
 
-/* Remove what folder `name` of parent holds, then it.  Some of it is a user's (containers,
- * PMIx): no link is followed, and what lies deeper than we ever make it stays. */
-static int remove_tree(int parent, const char *name, int depth)
+#define STEP_DEPTH 3 /* of folders in a step's: oci/task-0 */
+#define REMOVED_MOST 512u
+#define DEAD ".removed-" /* names of folders that rm is busy with */
+#define DEAD_TRIES 64u
+
+/* Remove what folder `name` of parent holds, then it.  Some of it is a user's (containers, PMIx):
+ * no link is followed, and of a user who leaves more than we ever make something stays.  *left: so
+ * many names more may go. */
+static int remove_tree(int parent, const char *name, int depth, unsigned *left)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -302,16 +309,40 @@ static int remove_tree(int parent, const char *name, int depth)
             (void)close(fd);
         return r == -ENOENT ? 0 : r;
     }
-    while ((e = readdir(d))) {
+    while (*left && (e = readdir(d))) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
+        (*left)--;
         if (unlinkat(fd, e->d_name, 0) < 0 && depth > 0)
-            (void)remove_tree(fd, e->d_name, depth - 1); /* rmdir tells when something stayed */
+            (void)remove_tree(fd, e->d_name, depth - 1, left); /* rmdir tells what stayed */
     }
     (void)closedir(d);
     if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return -errno;
     return 0;
+}
+
+/* Out of the way, and rm(1) removes it: slurmd does not wait for however much a user left. */
+static int move_away(const char *spool, const char *path, uint32_t job_id)
+{
+    char dead[SPOOL_PATH_MAX];
+
+    for (unsigned i = 0; i < DEAD_TRIES; i++) {
+        (void)snprintf(dead, sizeof(dead), "%s/" DEAD "job%u.%u", spool, job_id, i);
+        if (rename(path, dead) == 0)
+            return rmtree_start(dead);
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return errno == ENOENT ? 0 : -errno;
+    }
+    return -EEXIST;
+}
+
+static int remove_folder(const char *spool, const char *path, uint32_t job_id, int depth)
+{
+    unsigned left = REMOVED_MOST;
+    int r = remove_tree(AT_FDCWD, path, depth, &left);
+
+    return r == 0 ? 0 : move_away(spool, path, job_id);
 }
 
 int spool_remove_step(const char *spool, uint32_t job_id, uint64_t run_id, uint32_t step_id)
@@ -321,7 +352,7 @@ int spool_remove_step(const char *spool, uint32_t job_id, uint64_t run_id, uint3
     if (step_id == STEP_ID_BATCH)
         unlink_script(spool, job_id, run_id);
     spool_step_dir(spool, job_id, run_id, step_id, path, sizeof(path));
-    return remove_tree(AT_FDCWD, path, STEP_DEPTH);
+    return remove_folder(spool, path, job_id, STEP_DEPTH);
 }
 
 int spool_remove_job(const char *spool, uint32_t job_id, uint64_t run_id)
@@ -330,7 +361,23 @@ int spool_remove_job(const char *spool, uint32_t job_id, uint64_t run_id)
 
     unlink_script(spool, job_id, run_id);
     spool_job_dir(spool, job_id, run_id, path, sizeof(path));
-    return remove_tree(AT_FDCWD, path, STEP_DEPTH + 1);
+    return remove_folder(spool, path, job_id, STEP_DEPTH + 1);
+}
+
+void spool_remove_dead(const char *spool)
+{
+    char path[SPOOL_PATH_MAX];
+    DIR *d = opendir(spool);
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        if (strncmp(e->d_name, DEAD, strlen(DEAD)) != 0)
+            continue;
+        (void)snprintf(path, sizeof(path), "%s/%s", spool, e->d_name);
+        (void)rmtree_start(path); /* else at the next start */
+    }
+    if (d)
+        (void)closedir(d);
 }
 
 static bool parse_job_name(const char *name, uint32_t *ret_job, uint64_t *ret_run)

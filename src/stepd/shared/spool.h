@@ -13,6 +13,7 @@
  *                                        the number has five digits at least
  *   <spool>/proc.<PID>                   encoded UserProcess: one that serves a connection for a
  *   job
+ *   <spool>/.removed-job<ID>.<N>         what rm is busy with
  *   <spool>/credentials                  what is not taken again, see noded/jobs/seen.h
  *
  * A power loss ends the steps too, so nothing here is synced: the files only need to outlive
@@ -65,9 +66,13 @@ int spool_get_msg(const char *dir, const char *name, const ProtobufCMessageDescr
                   ProtobufCMessage **ret_msg);
 bool spool_has(const char *dir, const char *name);
 
-/* Remove a step's directory with what it holds; the job's (with its steps).  Missing is fine. */
+/* Remove a step's directory with what it holds; the job's (with its steps).  Missing is fine.  What
+ * a user has left in it that is more than a step's own files is moved out of the way, and a program
+ * removes it: a child of ours, which the caller reaps. */
 int spool_remove_step(const char *spool, uint32_t job_id, uint64_t run_id, uint32_t step_id);
 int spool_remove_job(const char *spool, uint32_t job_id, uint64_t run_id);
+/* What an earlier slurmd moved out of the way. */
+void spool_remove_dead(const char *spool);
 
 /* Call fn for every job directory (step_id absent) and then for each of its steps.  Names that are
  * not ours are skipped.  fn returning < 0 ends the scan with that value. */

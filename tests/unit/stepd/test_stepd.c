@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -569,6 +570,60 @@ static void test_spool(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Whatever a user left in his folder: the step's is gone at once, and nothing stays in the spool. */
+static void leave_much(const char *step)
+{
+    char path[SPOOL_PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/pmix", step);
+
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        (void)snprintf(path + n, sizeof(path) - (size_t)n, "/%u", i);
+        assert_int_equal(spool_write(step, path + strlen(step) + 1, "x", 1, 0600, (uid_t)-1, 0), 0);
+    }
+}
+
+static void leave_deep(const char *step)
+{
+    char path[SPOOL_PATH_MAX];
+    size_t n = (size_t)snprintf(path, sizeof(path), "%s/oci", step);
+
+    for (unsigned i = 0; i < 20; i++) {
+        assert_int_equal(mkdir(path, 0700), 0);
+        n += (size_t)snprintf(path + n, sizeof(path) - n, "/d");
+    }
+}
+
+static void test_spool_left(void **state)
+{
+    static void (*const leave[])(const char *step) = { leave_much, leave_deep };
+    char dir[] = "/tmp/test_stepd.XXXXXX", step[SPOOL_PATH_MAX];
+    struct stat st;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < ARRAY_SIZE(leave); i++) {
+        assert_int_equal(spool_make_step(dir, 12, 345, 7), 0);
+        spool_step_dir(dir, 12, 345, 7, step, sizeof(step));
+        leave[i](step);
+        assert_int_equal(spool_remove_step(dir, 12, 345, 7), 0);
+        assert_int_equal(stat(step, &st), -1);
+        assert_true(waitpid(-1, NULL, 0) > 0); /* the rest is another program's work */
+        assert_int_equal(spool_make_step(dir, 12, 345, 7), 0);
+        leave[i](step);
+        assert_int_equal(spool_remove_job(dir, 12, 345), 0);
+        assert_true(waitpid(-1, NULL, 0) > 0);
+        assert_int_equal(waitpid(-1, NULL, 0), -1);
+    }
+    /* of a slurmd that ended before its rm did */
+    (void)snprintf(step, sizeof(step), "%s/.removed-job12.3", dir);
+    assert_int_equal(mkdir(step, 0700), 0);
+    leave_deep(step);
+    spool_remove_dead(dir);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 /* Users know a script by a name of its own, SPOOL/job00012/slurm_script, which is the run's. */
 static void test_script_name(void **state)
 {
@@ -634,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_multiprog),
         cmocka_unit_test(test_multiprog_refused),
         cmocka_unit_test(test_spool),
+        cmocka_unit_test(test_spool_left),
         cmocka_unit_test(test_script_name),
     };
 
