@@ -17,6 +17,7 @@
 #include "base/err.h"
 
 #define BUCKETS 1024u
+#define NO_USER UINT32_MAX
 #define SLACK 1024u /* records of expired entries that are not worth a new file */
 #define HEADER                                                                                     \
     "PSTKSEEN 00001\n" /* with the end of the string 16 bytes; the number is the format's */
@@ -33,12 +34,20 @@ _Static_assert(sizeof(HEADER) == 16, "the header has 16 bytes");
 struct entry {
     struct entry *next;
     uint8_t key[SEEN_KEY];
+    uint32_t uid; /* NO_USER: of a slurmd before us, or of nobody's */
     int64_t until_us;
+};
+
+struct share {
+    uint32_t uid;
+    size_t n;
 };
 
 struct table {
     struct entry *buckets[BUCKETS];
     size_t n;
+    struct share *shares; /* of users with entries; those with none are used again */
+    size_t n_shares;
 };
 
 struct seen {
@@ -59,6 +68,38 @@ static struct entry **bucket_of(struct seen *s, enum seen_kind kind, const uint8
     return &s->tables[kind].buckets[(w[0] ^ w[1] ^ w[2] ^ w[3]) % BUCKETS];
 }
 
+/* NULL: none, and there is no memory for one. */
+static struct share *share_of(struct table *t, uint32_t uid)
+{
+    struct share *unused = NULL, *more;
+
+    for (size_t i = 0; i < t->n_shares; i++) {
+        if (t->shares[i].n && t->shares[i].uid == uid)
+            return &t->shares[i];
+        if (!t->shares[i].n)
+            unused = &t->shares[i];
+    }
+    if (!unused) {
+        more = reallocarray(t->shares, t->n_shares + 1, sizeof(*more));
+        if (!more)
+            return NULL;
+        t->shares = more;
+        unused = &more[t->n_shares++];
+    }
+    *unused = (struct share){ .uid = uid };
+    return unused;
+}
+
+static void free_entry(struct table *t, struct entry *e)
+{
+    struct share *share = e->uid == NO_USER ? NULL : share_of(t, e->uid);
+
+    if (share && share->n)
+        share->n--;
+    t->n--;
+    free(e);
+}
+
 static unsigned count_chain(struct table *t, struct entry **p, const uint8_t *key, int64_t now)
 {
     unsigned n = 0;
@@ -68,8 +109,7 @@ static unsigned count_chain(struct table *t, struct entry **p, const uint8_t *ke
 
         if (e->until_us < now) {
             *p = e->next;
-            free(e);
-            t->n--;
+            free_entry(t, e);
             continue;
         }
         n += key && memcmp(e->key, key, SEEN_KEY) == 0;
@@ -90,13 +130,19 @@ static void drop_expired(struct table *t, int64_t now)
         (void)count_chain(t, &t->buckets[i], NULL, now); /* for its cleaning */
 }
 
-static int add_entry(struct seen *s, enum seen_kind kind, const uint8_t *key, int64_t until_us)
+static int add_entry(struct seen *s, enum seen_kind kind, const uint8_t *key, uint32_t uid,
+                     int64_t until_us)
 {
     struct entry *e = malloc(sizeof(*e)), **bucket = bucket_of(s, kind, key);
+    struct share *share = uid == NO_USER ? NULL : share_of(&s->tables[kind], uid);
 
-    if (!e)
+    if (!e || (uid != NO_USER && !share)) {
+        free(e);
         return -ENOMEM;
-    *e = (struct entry){ .next = *bucket, .until_us = until_us };
+    }
+    if (share)
+        share->n++;
+    *e = (struct entry){ .next = *bucket, .uid = uid, .until_us = until_us };
     memcpy(e->key, key, SEEN_KEY);
     *bucket = e;
     s->tables[kind].n++;
@@ -191,7 +237,7 @@ static int read_file(struct seen *s, FILE *f, int64_t now)
     while (fread(&r, sizeof(r), 1, f) == 1 && r.kind < SEEN_KINDS && r.check == check_of(&r)) {
         if (r.until_us < now || s->tables[r.kind].n >= SEEN_MAX)
             continue;
-        if (add_entry(s, (enum seen_kind)r.kind, r.key, r.until_us) < 0)
+        if (add_entry(s, (enum seen_kind)r.kind, r.key, NO_USER, r.until_us) < 0)
             return -ENOMEM;
     }
     return ferror(f) ? -EIO : 0;
@@ -228,13 +274,29 @@ int seen_open(const char *path, int64_t now, struct seen **ret, bool *ret_fresh,
 int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
               int64_t until_us, int64_t now)
 {
-    struct record rec = record_of(kind, key, until_us);
-    int r = 0;
+    return seen_note_of(s, kind, key, NO_USER, until_us, now);
+}
 
-    if (s->tables[kind].n >= SEEN_MAX)
-        drop_expired(&s->tables[kind], now);
-    if (s->tables[kind].n >= SEEN_MAX)
-        return -ENOSPC;
+static bool has_room(struct table *t, uint32_t uid, int *ret_r)
+{
+    const struct share *share = uid == NO_USER ? NULL : share_of(t, uid);
+
+    *ret_r = t->n >= SEEN_MAX ? -ENOSPC : share && share->n >= SEEN_USER_MAX ? -EDQUOT : 0;
+    return *ret_r == 0;
+}
+
+int seen_note_of(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
+                 uint32_t uid, int64_t until_us, int64_t now)
+{
+    struct record rec = record_of(kind, key, until_us);
+    struct table *t = &s->tables[kind];
+    int r;
+
+    if (!has_room(t, uid, &r)) {
+        drop_expired(t, now);
+        if (!has_room(t, uid, &r))
+            return r;
+    }
     if (s->n_records > 2 * s->n_kept + SLACK)
         r = rewrite_file(s, now);
     if (r == 0)
@@ -242,7 +304,7 @@ int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN
     if (r < 0)
         return r;
     s->n_records++;
-    return add_entry(s, kind, key, until_us);
+    return add_entry(s, kind, key, uid, until_us);
 }
 
 void seen_job_key(uint32_t job_id, uint64_t run_id, uint8_t ret[static SEEN_KEY])
@@ -258,6 +320,8 @@ struct seen *seen_free(struct seen *s)
         return NULL;
     for (unsigned kind = 0; kind < SEEN_KINDS; kind++)
         drop_expired(&s->tables[kind], INT64_MAX);
+    for (unsigned kind = 0; kind < SEEN_KINDS; kind++)
+        free(s->tables[kind].shares);
     if (s->fd >= 0)
         (void)close(s->fd); /* every record was written when it was made */
     free(s->path);

@@ -12,6 +12,7 @@
 
 #define SEEN_KEY 32     /* bytes: a whole signature, or what seen_job_key() makes */
 #define SEEN_MAX 65536u /* entries of a kind */
+#define SEEN_USER_MAX (SEEN_MAX / 4 * 3) /* of one user, as far as it is known */
 
 enum seen_kind {
     SEEN_USED,    /* by signature */
@@ -36,5 +37,8 @@ unsigned seen_count(struct seen *s, enum seen_kind kind, const uint8_t key[stati
  * noted then. */
 int seen_note(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
               int64_t until_us, int64_t now);
+/* The same on account of a user, whose share leaves room for others.  -EDQUOT: it is used up. */
+int seen_note_of(struct seen *s, enum seen_kind kind, const uint8_t key[static SEEN_KEY],
+                 uint32_t uid, int64_t until_us, int64_t now);
 
 void seen_job_key(uint32_t job_id, uint64_t run_id, uint8_t ret[static SEEN_KEY]);

@@ -127,10 +127,11 @@ static const char *use_credential(struct listener *l, const struct request *rq, 
         return "Job credential is older than what this node knows of credentials";
     if (seen_count(l->seen, kind, rq->mac, now) >= most)
         return "Job credential was used before";
-    r = seen_note(l->seen, kind, rq->mac, cred->expires_us, now);
-    return r == -ENOSPC ? "too many steps at once"
-           : r < 0      ? "the node cannot note the use of the credential"
-                        : NULL;
+    r = seen_note_of(l->seen, kind, rq->mac, cred->uid, cred->expires_us, now);
+    return r == -ENOSPC   ? "too many steps at once"
+           : r == -EDQUOT ? "too many steps and questions of this user at once"
+           : r < 0        ? "the node cannot note the use of the credential"
+                          : NULL;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -117,6 +117,28 @@ static void test_bounded(void **state)
     seen_free(s);
 }
 
+/* One user leaves room for others, and has his share again when what he used has expired. */
+static void test_shares(void **state)
+{
+    struct seen *s = open_at(200000, false);
+    unsigned i = 0;
+    int r;
+
+    (void)state;
+    while ((r = seen_note_of(s, SEEN_USED, key(i), 1000, 300000, 200000)) == 0)
+        i++;
+    assert_int_equal(r, -EDQUOT);
+    assert_int_equal(i, SEEN_USER_MAX);
+    assert_int_equal(seen_note_of(s, SEEN_USED, key(i++), 1001, 300000, 200000), 0);
+    assert_int_equal(seen_note_of(s, SEEN_RELAYED, key(1), 1000, 300000, 200000), 0);
+    assert_int_equal(seen_note_of(s, SEEN_USED, key(i), 1000, 400000, 299999), -EDQUOT);
+    assert_int_equal(seen_note_of(s, SEEN_USED, key(i), 1000, 400000, 300001), 0);
+    while ((r = seen_note(s, SEEN_USED, key(i++), 400000, 300001)) == 0)
+        ;
+    assert_int_equal(r, -ENOSPC);
+    seen_free(s);
+}
+
 static void test_refused(void **state)
 {
     struct err err = { .text = "" };
@@ -132,9 +154,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_bounded), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_refused),
     };
     int r;
