@@ -317,8 +317,10 @@ static bool check_truth(struct checking *c, json_t *parent, const char *key, con
     static const char *const yes[] = { "true", "yes", "1" }, *const no[] = { "false", "no", "0" };
     const char *text = json_string_value(value);
 
-    if (json_is_boolean(value) || json_is_integer(value))
+    if (json_is_boolean(value))
         return true;
+    if (json_is_integer(value))
+        return put_value(c, parent, key, json_boolean(json_integer_value(value) != 0));
     for (size_t i = 0; text && i < ARRAY_SIZE(yes); i++)
         if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0)
             return put_value(c, parent, key, json_boolean(strcasecmp(text, yes[i]) == 0));
@@ -343,13 +345,21 @@ static json_t *number_of(const char *text, bool whole)
     return whole || errno || end == text || *end ? NULL : json_real(real);
 }
 
+#define REAL_MOST 9.2e18 /* below the largest whole number */
+
+/* A truth or a real number where a whole one belongs becomes one: readers ask for its type. */
 static bool check_number(struct checking *c, bool whole, json_t *parent, const char *key,
                          const json_t *value)
 {
+    double real = json_real_value(value); /* 0 of others */
     json_t *number;
 
-    if (json_is_number(value) || json_is_boolean(value))
+    if (json_is_integer(value) || (!whole && json_is_real(value)))
         return true;
+    if (json_is_boolean(value))
+        return put_value(c, parent, key, json_integer(json_is_true(value)));
+    if (json_is_real(value) && real > -REAL_MOST && real < REAL_MOST)
+        return put_value(c, parent, key, json_integer((json_int_t)real));
     number = json_is_string(value) ? number_of(json_string_value(value), whole) : NULL;
     return number ? put_value(c, parent, key, number)
                   : refuse_value(c, value, whole ? "integer" : "number");
