@@ -9,6 +9,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "rest/db/restdb.h"
+#include "rest/db/restdbindex.h"
 #include "rest/db/restdbread.h"
 #include "rest/db/restdbset.h"
 #include "wire/errors.h"
@@ -23,6 +24,8 @@
 #define USER PST__ACCT_ENTITY__ACCT_USER
 #define WCKEY PST__ACCT_ENTITY__ACCT_WCKEY
 
+enum index_kind { BY_ACCOUNT, BY_USER, BY_DEFAULT, BY_WCKEY, BY_ASSOC, BY_BODY_ACCOUNT, INDEXES };
+
 /* A POST while it is made: what there is, and what shall be. */
 struct posting {
     struct rest_call *call;
@@ -32,6 +35,7 @@ struct posting {
     size_t n_users;
     Pst__AcctClusterRecord **clusters;
     size_t n_clusters;
+    json_t *index[INDEXES]; /* NULL: not asked for yet */
 };
 
 static void posting_init(struct posting *p, struct rest_call *call)
@@ -46,6 +50,8 @@ static void posting_done(struct posting *p)
     restdb_tables_done(&p->t);
     restdb_keep_done(&p->users, &p->n_users);
     restdb_keep_done(&p->clusters, &p->n_clusters);
+    for (size_t i = 0; i < INDEXES; i++)
+        json_decref(p->index[i]);
 }
 
 static bool load_all(struct posting *p, const char *what, Pst__AcctEntity entity, void *list,
@@ -109,6 +115,85 @@ static bool has_word(const json_t *list, const char *word)
     return false;
 }
 
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* An association of the body that makes an account: under its name, and under that and its
+ * cluster's. */
+static bool index_body(const struct posting *p, json_t *index)
+{
+    const json_t *list = json_object_get(p->call->body, "associations");
+    json_t *item;
+    bool good = true;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *account = rest_text(item, "account"), *cluster = rest_text(item, "cluster");
+        const char *user = rest_text(item, "user");
+
+        if (!good || !account || (user && *user) ||
+            has_word(json_object_get(item, "flags"), "DELETED"))
+            continue;
+        good =
+            restdbindex_put(index, &(struct restdb_names){ { account } }, i) &&
+            (!cluster || restdbindex_put(index, &(struct restdb_names){ { account, cluster } }, i));
+    }
+    return good;
+}
+
+/* The names of the i-th record.  1, 0: it has none; -1: there are no more. */
+static int names_at(const struct posting *p, enum index_kind kind, size_t i,
+                    struct restdb_names *ret)
+{
+    const struct store_people *s = &p->t.people;
+    const Pst__AssocRecord *a =
+        (kind == BY_ASSOC || kind == BY_DEFAULT) && i < s->n_assocs ? s->assocs[i] : NULL;
+    const Pst__WckeyRecord *w = kind == BY_WCKEY && i < s->n_wckeys ? s->wckeys[i] : NULL;
+
+    if (kind == BY_ACCOUNT && i < s->n_accounts)
+        *ret = (struct restdb_names){ { s->accounts[i]->name } };
+    else if (kind == BY_USER && i < p->n_users)
+        *ret = (struct restdb_names){ .exactly = { p->users[i]->name } };
+    else if (kind == BY_DEFAULT && a)
+        *ret = (struct restdb_names){ .exactly = { a->user } };
+    else if (a)
+        *ret = (struct restdb_names){ { a->account, a->cluster }, { a->user, a->partition } };
+    else if (w)
+        *ret = (struct restdb_names){ { w->name, w->cluster }, { w->user } };
+    else
+        return -1;
+    return kind != BY_DEFAULT || (a->is_default && a->user && *a->user);
+}
+
+static bool index_records(const struct posting *p, enum index_kind kind, json_t *index)
+{
+    struct restdb_names names;
+    bool good = true;
+    int r;
+
+    for (size_t i = 0; good && (r = names_at(p, kind, i, &names)) >= 0; i++)
+        good = r == 0 || restdbindex_put(index, &names, i);
+    return good;
+}
+
+/* The tables that it is of are loaded, and stay. */
+static bool find_named(struct posting *p, enum index_kind kind, struct restdb_names names,
+                       size_t *ret)
+{
+    json_t *index = p->index[kind];
+
+    if (!index) {
+        index = p->index[kind] = json_object();
+        if (!index ||
+            !(kind == BY_BODY_ACCOUNT ? index_body(p, index) : index_records(p, kind, index))) {
+            if (!p->ch.failed)
+                restdb_no_memory(p->call, "slurmdbd");
+            p->ch.failed = true;
+        }
+    }
+    return restdbindex_find(index, &names, ret);
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
@@ -118,12 +203,13 @@ static bool same_text(const char *a, const char *b)
 
 #define ACCT_SOURCE "_foreach_update_acct"
 
-static const Pst__AccountRecord *find_account(const struct posting *p, const char *name)
+static const Pst__AccountRecord *find_account(struct posting *p, const char *name)
 {
-    for (size_t i = 0; i < p->t.people.n_accounts; i++)
-        if (strcasecmp(p->t.people.accounts[i]->name, name) == 0)
-            return p->t.people.accounts[i];
-    return NULL;
+    size_t i;
+
+    return find_named(p, BY_ACCOUNT, (struct restdb_names){ { name } }, &i)
+               ? p->t.people.accounts[i]
+               : NULL;
 }
 
 /* What differs from `have` (NULL: a new one).  False: nothing. */
@@ -183,20 +269,11 @@ static void add_coordinators(struct posting *p, const json_t *list, const char *
 }
 
 /* Is a new account made by an association of the same body, which says where it belongs? */
-static bool is_made_by_assoc(const struct posting *p, const char *name)
+static bool is_made_by_assoc(struct posting *p, const char *name)
 {
-    const json_t *list = json_object_get(p->call->body, "associations");
-    json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item)
-    {
-        const char *account = rest_text(item, "account"), *user = rest_text(item, "user");
-
-        if (account && !(user && *user) && strcasecmp(account, name) == 0)
-            return true;
-    }
-    return false;
+    return find_named(p, BY_BODY_ACCOUNT, (struct restdb_names){ { name } }, &i);
 }
 
 static void post_account(struct posting *p, const json_t *item)
@@ -254,23 +331,21 @@ static bool add_accounts(struct posting *p)
 
 #define USER_SOURCE "_foreach_update_user"
 
-static const Pst__UserRecord *find_user(const struct posting *p, const char *name)
+static const Pst__UserRecord *find_user(struct posting *p, const char *name)
 {
-    for (size_t i = 0; i < p->n_users; i++)
-        if (strcmp(p->users[i]->name, name) == 0)
-            return p->users[i];
-    return NULL;
+    size_t i;
+
+    return find_named(p, BY_USER, (struct restdb_names){ .exactly = { name } }, &i) ? p->users[i]
+                                                                                    : NULL;
 }
 
-static const char *default_account_of(const struct posting *p, const char *user)
+static const char *default_account_of(struct posting *p, const char *user)
 {
-    for (size_t i = 0; i < p->t.people.n_assocs; i++) {
-        const Pst__AssocRecord *a = p->t.people.assocs[i];
+    size_t i;
 
-        if (a->is_default && a->user && strcmp(a->user, user) == 0)
-            return a->account;
-    }
-    return NULL;
+    return find_named(p, BY_DEFAULT, (struct restdb_names){ .exactly = { user } }, &i)
+               ? p->t.people.assocs[i]->account
+               : NULL;
 }
 
 static Pst__AdminLevel admin_level_of(const json_t *words)
@@ -348,17 +423,11 @@ static bool add_users(struct posting *p)
 
 #define WCKEY_SOURCE "_foreach_add_wckey"
 
-static const Pst__WckeyRecord *find_wckey(const struct posting *p, const char *cluster,
-                                          const char *user, const char *name)
+static bool has_wckey(struct posting *p, const char *cluster, const char *user, const char *name)
 {
-    for (size_t i = 0; i < p->t.people.n_wckeys; i++) {
-        const Pst__WckeyRecord *w = p->t.people.wckeys[i];
+    size_t i;
 
-        if (strcasecmp(w->cluster, cluster) == 0 && strcmp(w->user, user) == 0 &&
-            strcasecmp(w->name, name) == 0)
-            return w;
-    }
-    return NULL;
+    return find_named(p, BY_WCKEY, (struct restdb_names){ { name, cluster }, { user } }, &i);
 }
 
 static void post_wckey(struct posting *p, const json_t *item)
@@ -371,7 +440,7 @@ static void post_wckey(struct posting *p, const json_t *item)
     if (!name || !user || !cluster || has_word(json_object_get(item, "flags"), "DELETED"))
         return;
     name += *name == '*'; /* how a default is shown */
-    if (find_wckey(p, cluster, user, name))
+    if (has_wckey(p, cluster, user, name))
         return;
     op = restdb_op(&p->ch, ADD, WCKEY, "slurmdb_wckeys_add", WCKEY_SOURCE);
     if (!op)
@@ -395,38 +464,25 @@ static void post_users_wckeys(struct posting *p, const json_t *item)
 
 #define ASSOC_SOURCE "_foreach_update_assoc"
 
-static const Pst__AssocRecord *find_assoc(const struct posting *p, const char *cluster,
+static const Pst__AssocRecord *find_assoc(struct posting *p, const char *cluster,
                                           const char *account, const char *user,
                                           const char *partition)
 {
-    for (size_t i = 0; i < p->t.people.n_assocs; i++) {
-        const Pst__AssocRecord *a = p->t.people.assocs[i];
+    size_t i;
 
-        if (strcasecmp(a->cluster, cluster) == 0 && strcasecmp(a->account, account) == 0 &&
-            same_text(a->user, user) && same_text(a->partition, partition))
-            return a;
-    }
-    return NULL;
+    return find_named(p, BY_ASSOC,
+                      (struct restdb_names){ { account, cluster }, { user, partition } }, &i)
+               ? p->t.people.assocs[i]
+               : NULL;
 }
 
 /* Is the account of a new user's association there, or made by the same body? */
-static bool has_account(const struct posting *p, const char *cluster, const char *account)
+static bool has_account(struct posting *p, const char *cluster, const char *account)
 {
-    const json_t *list = json_object_get(p->call->body, "associations");
-    json_t *item;
     size_t i;
 
-    if (find_assoc(p, cluster, account, NULL, NULL))
-        return true;
-    json_array_foreach(list, i, item)
-    {
-        const char *c = rest_text(item, "cluster"), *a = rest_text(item, "account");
-        const char *u = rest_text(item, "user");
-
-        if (c && a && !(u && *u) && strcasecmp(c, cluster) == 0 && strcasecmp(a, account) == 0)
-            return true;
-    }
-    return false;
+    return find_assoc(p, cluster, account, NULL, NULL) ||
+           find_named(p, BY_BODY_ACCOUNT, (struct restdb_names){ { account, cluster } }, &i);
 }
 
 /* Whose association it is, into the conditions. */

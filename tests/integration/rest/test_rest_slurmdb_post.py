@@ -3,9 +3,11 @@
 import copy
 import json
 import re
+import time
 
 import pytest
 
+from conftest import SLOW
 from restd import Restd, V
 
 DB = f"/slurmdb/{V}/"
@@ -270,6 +272,16 @@ def test_default_account_that_is_not_there(store):
                                                             "user": {"defaultaccount": "nosuch"}})
     assert [e["error_number"] for e in answer["errors"]] == [2045] and "there is no account nosuch" == answer["errors"][0]["description"]
     assert store.get(DB + "user/games")[1]["users"] == []
+
+
+def test_many_names_in_one_body(store):
+    """Each name was looked for among all the others: a user's one request kept a processor busy for many minutes."""
+    gone = [{"account": f"a{i}", "cluster": "c", "flags": ["DELETED"]} for i in range(150_000)]
+    began = time.monotonic()
+    status, answer = store.post(DB + "config", {"accounts": [{"name": f"n{i}"} for i in range(20_000)], "associations": gone},
+                                user="bin")
+    assert status != 200 and answer["errors"], answer
+    assert time.monotonic() - began < 30 * SLOW
 
 
 def test_delete_associations(store):
