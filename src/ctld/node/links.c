@@ -348,6 +348,17 @@ static void take_conf_report(struct ctld *ctld, const struct node *n, const Pst_
         log_info("configless: all connected nodes run with the configuration in force");
 }
 
+/* A report that comes late is about the run that it names, not about the job's next one. */
+static void note_prolog_failed(struct ctld *ctld, const struct node *n, const Pst__NodeReport *rep)
+{
+    const struct job *now = cluster_job(ctld->cluster, rep->prolog_failed_job);
+    uint64_t run = rep->has_prolog_failed_run ? rep->prolog_failed_run : now ? now->rec->db_id : 0;
+    struct job *j = job_on(ctld, n, rep->prolog_failed_job, run);
+
+    if (j && job_holds_resources(j->rec) && !job_is_ended(j->rec))
+        launchfail_prolog(ctld, j);
+}
+
 static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
@@ -386,13 +397,8 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         memupdate_report(ctld, n, rep->job_memory[i]);
     for (size_t i = 0; i < rep->n_prolog_done; i++)
         prologs_done(ctld, n, rep->prolog_done[i]);
-    if (rep->has_prolog_failed_job) {
-        struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
-
-        if (j && j->rec->alloc && alloc_position(j->rec->alloc, n->rec->node_id) >= 0 &&
-            job_holds_resources(j->rec) && !job_is_ended(j->rec))
-            launchfail_prolog(ctld, j);
-    }
+    if (rep->has_prolog_failed_job)
+        note_prolog_failed(ctld, n, rep);
     if (rep->has_conf_digest)
         take_conf_report(ctld, n, rep);
     if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {

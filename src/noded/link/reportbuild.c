@@ -106,6 +106,8 @@ void report_build_add(struct noded *d, struct report_build *b, const struct repo
     case EV_PROLOG_FAILED:
         b->msg.has_prolog_failed_job = true;
         b->msg.prolog_failed_job = e->job_id;
+        b->msg.has_prolog_failed_run = true;
+        b->msg.prolog_failed_run = e->run_id;
         break;
     case EV_SCRIPT_TOLD:
         b->told[b->msg.n_script_told++] = add_ref(b, e, false);

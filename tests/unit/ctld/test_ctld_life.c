@@ -677,7 +677,12 @@ static void test_prolog_fails(void **state)
     Pst__JobStatus *end;
     char json[128];
 
-    (void)snprintf(json, sizeof(json), "{'prolog_failed_job':%u}", batch);
+    (void)snprintf(json, sizeof(json), "{'prolog_failed_job':%u,'prolog_failed_run':%llu}", batch,
+                   (unsigned long long)run + 1); /* another run's: worth nothing */
+    assert_int_equal(node_report(n, json), 0);
+    assert_job(d, batch, "'state':'JOB_RUNNING'");
+    (void)snprintf(json, sizeof(json), "{'prolog_failed_job':%u,'prolog_failed_run':%llu}", batch,
+                   (unsigned long long)run);
     assert_int_equal(node_report(n, json), 0);
     assert_int_equal(node_clean(n, batch, run), 0);
     assert_job(d, batch, "'priority':0");

@@ -101,6 +101,7 @@ static void test_kinds(void **state)
     assert_int_equal(w->b.msg.n_script_told, 1);
     expect_ref(w->b.msg.script_told[0], JOB, false, 0);
     assert_true(w->b.msg.has_prolog_failed_job && w->b.msg.prolog_failed_job == 9);
+    assert_true(w->b.msg.has_prolog_failed_run && w->b.msg.prolog_failed_run == RUN);
     assert_int_equal(w->b.msg.n_clean, 1);
     expect_ref(w->b.msg.clean[0], JOB, false, 0);
     assert_false(w->b.msg.clean[0]->has_epilog_failed);
