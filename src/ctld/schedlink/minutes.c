@@ -23,7 +23,7 @@
 
 struct level { /* with limits by minutes */
     uint32_t id;
-    int spent; /* reason, when nothing is left; of the present tick */
+    bool spent; /* nothing is left of one of them; of the present tick */
 };
 struct levels {
     struct level *v;
@@ -62,9 +62,31 @@ static void list_levels(struct minutes *all, struct assoc_mgr *am)
 
 /* ---- what is used up ------------------------------------------------------------------------- */
 
-/* The reason under which a level's jobs end, 0 = something is left. */
+struct holding { /* does a job hold this TRES? */
+    const struct assoc_mgr *am;
+    uint32_t tres_id;
+    bool holds;
+};
+
+static void look_at_tres(void *ctx, const char *name, uint64_t count)
+{
+    struct holding *h = ctx;
+
+    h->holds = h->holds || (count && am_tres_id(h->am, name) == h->tres_id);
+}
+
+static bool holds_tres(const struct assoc_mgr *am, const Pst__JobRecord *r, uint32_t tres_id)
+{
+    struct holding h = { .am = am, .tres_id = tres_id };
+
+    usage_parse_tres(r->alloc_tres, look_at_tres, &h);
+    return h.holds || (r->billing && policy_tres_type(am, tres_id) == POLICY_BILLING);
+}
+
+/* The reason under which job r ends when minutes of a level are used up: only who holds what is
+ * used up ends, as only who asks for it waits.  r NULL: is there anything that is used up?  0: no. */
 static int check_spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
-                       int64_t now)
+                       const Pst__JobRecord *r, int64_t now)
 {
     struct cluster *c = ctld->cluster;
     int scope = of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_MINS_CPU
@@ -80,39 +102,48 @@ static int check_spent(struct ctld *ctld, enum usage_of of, uint32_t id, const P
         const Pst__TresCount *t = l->grp_tres_mins[i];
 
         if (t->has_count && t->count >= 0 &&
-            usage_tres_s(c, of, id, t->tres_id, now) >= 60.0 * (double)t->count)
+            usage_tres_s(c, of, id, t->tres_id, now) >= 60.0 * (double)t->count &&
+            (!r || holds_tres(c->am, r, t->tres_id)))
             return scope + (int)policy_tres_type(c->am, t->tres_id);
     }
     return 0;
 }
 
-static int reason_of(const struct levels *l, uint32_t id)
+static bool is_spent(const struct levels *l, uint32_t id)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].id == id)
             return l->v[i].spent;
-    return 0;
+    return false;
 }
 
-static int reason_for(struct ctld *ctld, const Pst__JobRecord *r)
+static int reason_of_qos(struct ctld *ctld, uint32_t id, const Pst__JobRecord *r, int64_t now)
 {
-    const struct minutes *all = ctld->minutes;
-    int reason = r->has_part_qos_id ? reason_of(&all->qos, r->part_qos_id) : 0;
+    const Pst__QosRecord *q =
+        is_spent(&ctld->minutes->qos, id) ? am_qos(ctld->cluster->am, id) : NULL;
+
+    return q ? check_spent(ctld, USAGE_QOS, id, q->limits, r, now) : 0;
+}
+
+static int reason_for(struct ctld *ctld, const Pst__JobRecord *r, int64_t now)
+{
+    int reason = r->has_part_qos_id ? reason_of_qos(ctld, r->part_qos_id, r, now) : 0;
 
     if (!reason && r->has_qos_id)
-        reason = reason_of(&all->qos, r->qos_id);
+        reason = reason_of_qos(ctld, r->qos_id, r, now);
     for (const struct assoc *a = r->has_assoc_id ? am_assoc(ctld->cluster->am, r->assoc_id) : NULL;
          a && !reason; a = a->parent)
-        reason = reason_of(&all->assocs, a->id);
+        if (is_spent(&ctld->minutes->assocs, a->id))
+            reason = check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, r, now);
     return reason;
 }
 
-static void end_jobs(struct ctld *ctld)
+static void end_jobs(struct ctld *ctld, int64_t now)
 {
     struct job *next;
 
     for (struct job *j = ctld->cluster->active; j; j = next) {
-        int reason = job_is_running(j->rec) ? reason_for(ctld, j->rec) : 0;
+        int reason = job_is_running(j->rec) ? reason_for(ctld, j->rec, now) : 0;
 
         next = j->next_active;
         if (!reason)
@@ -149,20 +180,21 @@ void minutes_tick(struct ctld *ctld, int64_t now)
         const struct assoc *a = am_assoc(am, all->assocs.v[i].id);
 
         feedlimits_usage_assoc(ctld, a);
-        all->assocs.v[i].spent = check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
+        all->assocs.v[i].spent =
+            check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, NULL, now) != 0;
         any = any || all->assocs.v[i].spent;
     }
     for (size_t i = 0; i < all->qos.n; i++) {
         const Pst__QosRecord *q = am_qos(am, all->qos.v[i].id);
 
         feedlimits_usage_qos(ctld, q);
-        all->qos.v[i].spent = check_spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
+        all->qos.v[i].spent = check_spent(ctld, USAGE_QOS, q->qos_id, q->limits, NULL, now) != 0;
         any = any || all->qos.v[i].spent;
     }
     if (all->assocs.n || all->qos.n)
         note_told(ctld, now);
     if (any && !(enforce & ENFORCE_SAFE))
-        end_jobs(ctld);
+        end_jobs(ctld, now);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

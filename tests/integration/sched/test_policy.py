@@ -103,6 +103,18 @@ def test_ended_when_minutes_are_used(site):
     assert "Reason=TimeLimit" in c.run("scontrol", "show", "job", str(job)).out
 
 
+def test_only_jobs_with_what_is_used_up_end(site):
+    c = site("Licenses=lic:16\nAccountingStorageTRES=license/lic\nKillWait=1")
+    with_it, without = c.sbatch("-Llic:1", wrap="sleep 100"), c.sbatch(wrap="sleep 100")
+    wait_until(lambda: shown(c, with_it) == shown(c, without) == "R None", "both run")
+    mgr(c, "modify", "account", "physics", "set", "grptresmins=license/lic=0")
+    wait_until(lambda: "JobState=TIMEOUT" in c.run("scontrol", "show", "job", str(with_it)).out, "nothing is left of the licence", 25)
+    assert shown(c, without) == "R None"  # both were looked at in one turn
+    waits, starts = c.sbatch("-Llic:1", wrap="sleep 100"), c.sbatch(wrap="sleep 100")
+    wait_until(lambda: shown(c, waits).startswith("PD AssocGrp"), "it waits")
+    wait_until(lambda: shown(c, starts) == "R None", "what does not ask for it starts")
+
+
 @needs_root
 def test_rights(site):
     c = site()
