@@ -30,9 +30,9 @@ const json_t *restschema_find(const struct restschema *schema, const struct rest
 bool restschema_check_query(const struct restschema *schema, struct rest_call *call);
 /* Check call->body against the schema of the row's request, and change it: fields that the schema
  * lacks are taken away with a warning each, numbers become texts where a text belongs, texts become
- * the numbers and truths that they say, truths numbers and numbers truths, and words, in a list or a text with commas and in any case,
- * become a list of the schema's words.  What cannot be understood is an error whose source is the
- * place ("#/job/tasks/").  False: there was one. */
+ * the numbers and truths that they say, truths numbers and numbers truths, and words, in a list or
+ * a text with commas and in any case, become a list of the schema's words.  What cannot be
+ * understood is an error whose source is the place ("#/job/tasks/").  False: there was one. */
 bool restschema_check(const struct restschema *schema, struct rest_call *call);
 /* The same for the i-th member of a list of a request of ours, of a schema by name; place:
  * "#/jobs/7/". */

@@ -84,7 +84,7 @@ static bool holds_tres(const struct assoc_mgr *am, const Pst__JobRecord *r, uint
 }
 
 /* The reason under which job r ends when minutes of a level are used up: only who holds what is
- * used up ends, as only who asks for it waits.  r NULL: is there anything that is used up?  0: no. */
+ * used up ends, as only who asks for it waits.  r NULL: is anything used up?  0: no. */
 static int check_spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
                        const Pst__JobRecord *r, int64_t now)
 {

@@ -172,8 +172,8 @@ static void test_cancelled(void **state)
     assert_string_equal(text, "one\n#DISABLED: two\n#DISABLED: three\n");
 }
 
-/* Every line may be commented out by the ends of jobs: the text of which that is too long is refused
- * before, for nobody could read the crontab any more. */
+/* Every line may be commented out by the ends of jobs.  A text that would be too long then is
+ * refused before, for nobody could read the crontab any more. */
 static void test_long(void **state)
 {
     struct strbuf json = STRBUF_INIT;

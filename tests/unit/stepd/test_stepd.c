@@ -570,7 +570,8 @@ static void test_spool(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-/* Whatever a user left in his folder: the step's is gone at once, and nothing stays in the spool. */
+/* Whatever a user left in his folder: the step's is gone at once, and nothing stays in the
+ * spool. */
 static void leave_much(const char *step)
 {
     char path[SPOOL_PATH_MAX];
