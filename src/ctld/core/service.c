@@ -372,11 +372,11 @@ bool services_knows_node(struct ctld *ctld, const uint8_t *key)
     return false;
 }
 
-bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
+bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid, gid_t *ret_gid)
 {
     for (size_t i = 0; ctld->services[i]; i++)
         if (ctld->services[i]->may_vouch)
-            return ctld->services[i]->may_vouch(ctld, key, uid);
+            return ctld->services[i]->may_vouch(ctld, key, uid, ret_gid);
     return false;
 }
 

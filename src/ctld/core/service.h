@@ -130,7 +130,7 @@ struct ctld_service {
                       uint8_t *ret_key);
     /* May the node with this key vouch for this user now?  One service has this hook.  On an I/O
      * thread; may not commit. */
-    bool (*may_vouch)(struct ctld *ctld, const uint8_t *key, uid_t uid);
+    bool (*may_vouch)(struct ctld *ctld, const uint8_t *key, uid_t uid, gid_t *ret_gid);
     /* A connection is gone, whatever it had asked for.  On its I/O thread; may not commit. */
     void (*on_conn_gone)(struct ctld *ctld, struct conn *conn);
     /* A connection is gone which had asked for something that the core must hear of.  May
@@ -252,7 +252,7 @@ void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 bool services_knows_node(struct ctld *ctld, const uint8_t *key);
 int services_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *mac,
                         uint8_t *ret_key);
-bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid);
+bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid, gid_t *ret_gid);
 void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n); /* takes fd */
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);

@@ -183,7 +183,9 @@ static bool still_vouched(struct front *f, struct conn *c, const struct frame *f
 {
     const struct peer *p = conn_peer(c);
 
-    if (!p->node_vouched || services_may_vouch(f->ctld, p->node_key, p->uid))
+    gid_t gid;
+
+    if (!p->node_vouched || services_may_vouch(f->ctld, p->node_key, p->uid, &gid))
         return true;
     (void)conn_error(c, frame->op, frame->id, EPST_AUTH,
                      "Invalid authentication credential: you have no job on this node any more");
@@ -248,11 +250,11 @@ static bool knows_node(void *ctx, const uint8_t key[IDKEY_SIZE])
     return services_knows_node(f->ctld, key);
 }
 
-static bool may_vouch(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid)
+static bool may_vouch(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid, gid_t *ret_gid)
 {
     const struct front *f = ctx;
 
-    return services_may_vouch(f->ctld, key, uid);
+    return services_may_vouch(f->ctld, key, uid, ret_gid);
 }
 
 static void on_close(void *ctx, struct conn *c)

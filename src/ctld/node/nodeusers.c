@@ -15,7 +15,7 @@
 #include "model/job.h"
 
 struct noted { /* a job that holds nodes */
-    uint32_t uid;
+    uint32_t uid, gid;
     char *user; /* NULL: not known by name */
     bool open;  /* its pairs are in the table */
     uint32_t *ids;
@@ -25,6 +25,7 @@ struct noted { /* a job that holds nodes */
 struct nodeusers {
     pthread_mutex_t lock;
     struct idmap pairs; /* of node and user -> number of jobs; under the lock */
+    struct idmap gids;  /* ... -> the group of the first of them, and 1; under the lock */
     struct idmap jobs;  /* job id -> struct noted; core thread */
     struct wordset
         managers; /* users with an AdminLevel or an account; core thread; by the service */
@@ -37,14 +38,17 @@ static uint64_t pair_of(uint32_t node_id, uint32_t uid)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void count_pair(struct nodeusers *u, uint64_t pair, bool more)
+static void count_pair(struct nodeusers *u, uint64_t pair, uint32_t gid, bool more)
 {
     uintptr_t n = (uintptr_t)idmap_get(&u->pairs, pair) + (more ? 1 : (uintptr_t)-1);
 
-    if (n == 0)
-        (void)idmap_remove(&u->pairs, pair); /* the count is no pointer */
-    else if (idmap_put(&u->pairs, pair, (void *)n) < 0)
+    if (n == 0) {
+        (void)idmap_remove(&u->pairs, pair); /* the count is no pointer, nor the group */
+        (void)idmap_remove(&u->gids, pair);
+    } else if (idmap_put(&u->pairs, pair, (void *)n) < 0 ||
+               (more && n == 1 && idmap_put(&u->gids, pair, (void *)((uintptr_t)gid + 1)) < 0)) {
         must(NULL);
+    }
 }
 
 static void open_job(struct nodeusers *u, struct noted *j, bool open)
@@ -53,19 +57,21 @@ static void open_job(struct nodeusers *u, struct noted *j, bool open)
         return;
     pthread_mutex_lock(&u->lock);
     for (size_t i = 0; i < j->n; i++)
-        count_pair(u, pair_of(j->ids[i], j->uid), open);
+        count_pair(u, pair_of(j->ids[i], j->uid), j->gid, open);
     pthread_mutex_unlock(&u->lock);
     j->open = open;
 }
 
-bool nodeusers_has(struct nodeusers *u, uint32_t node_id, uint32_t uid)
+bool nodeusers_has(struct nodeusers *u, uint32_t node_id, uint32_t uid, uint32_t *ret_gid)
 {
-    bool has;
+    uintptr_t gid;
 
     pthread_mutex_lock(&u->lock);
-    has = idmap_get(&u->pairs, pair_of(node_id, uid)) != NULL;
+    gid = (uintptr_t)idmap_get(&u->gids, pair_of(node_id, uid));
     pthread_mutex_unlock(&u->lock);
-    return has;
+    if (gid)
+        *ret_gid = (uint32_t)(gid - 1);
+    return gid != 0;
 }
 
 /* ---- what changes it ------------------------------------------------------------------------- */
@@ -87,17 +93,19 @@ void nodeusers_drop(struct nodeusers *u, uint32_t job_id)
     free_noted(j);
 }
 
-void nodeusers_hold(struct nodeusers *u, uint32_t job_id, uint32_t uid, const char *user,
+void nodeusers_hold(struct nodeusers *u, uint32_t job_id, const struct nodeuser *who,
                     const uint32_t *node_ids, size_t n, bool ordinary)
 {
     struct noted *j = idmap_get(&u->jobs, job_id);
 
-    if (j && j->uid == uid && j->n == n && memcmp(j->ids, node_ids, n * sizeof(*node_ids)) == 0)
+    if (j && j->uid == who->uid && j->gid == who->gid && j->n == n &&
+        memcmp(j->ids, node_ids, n * sizeof(*node_ids)) == 0)
         return; /* most changes of a job are others */
     nodeusers_drop(u, job_id);
     j = must(calloc(1, sizeof(*j)));
-    j->uid = uid;
-    j->user = user ? must(strdup(user)) : NULL;
+    j->uid = who->uid;
+    j->gid = who->gid;
+    j->user = who->name ? must(strdup(who->name)) : NULL;
     j->n = n;
     j->ids = must(malloc(n * sizeof(*j->ids)));
     memcpy(j->ids, node_ids, n * sizeof(*j->ids));
@@ -136,6 +144,7 @@ void nodeusers_free(struct nodeusers *u)
         free_noted(j);
     idmap_done(&u->jobs);
     idmap_done(&u->pairs);
+    idmap_done(&u->gids);
     wordset_done(&u->managers);
     pthread_mutex_destroy(&u->lock);
     free(u);
@@ -153,21 +162,22 @@ static bool is_ordinary(void *ctx, uint32_t uid, const char *user)
 }
 
 /* On an I/O thread. */
-static bool may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
+static bool may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid, gid_t *ret_gid)
 {
     int64_t node = uid == 0 || uid == (uid_t)-1 ? -1 : nodekeys_find(ctld, key);
 
-    return node >= 0 && nodeusers_has(ctld->nodeusers, (uint32_t)node, uid);
+    return node >= 0 && nodeusers_has(ctld->nodeusers, (uint32_t)node, uid, ret_gid);
 }
 
 static void follow_job(struct ctld *ctld, struct job *job, Pst__EventKind kind)
 {
     const Pst__JobRecord *r = job->rec;
+    const struct nodeuser who = { r->uid, r->gid, r->user_name };
 
     (void)kind;
     if (job_holds_resources(r) && r->alloc->n_node_ids)
-        nodeusers_hold(ctld->nodeusers, r->job_id, r->uid, r->user_name, r->alloc->node_ids,
-                       r->alloc->n_node_ids, is_ordinary(ctld, r->uid, r->user_name));
+        nodeusers_hold(ctld->nodeusers, r->job_id, &who, r->alloc->node_ids, r->alloc->n_node_ids,
+                       is_ordinary(ctld, r->uid, r->user_name));
     else
         nodeusers_drop(ctld->nodeusers, r->job_id);
 }

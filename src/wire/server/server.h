@@ -71,8 +71,9 @@ struct server_hooks {
     /* Is this the key of a node?  Any I/O thread; must not block.  NULL: no node has one. */
     bool (*knows_node)(void *ctx, const uint8_t key[IDKEY_SIZE]);
     /* May the node with this key vouch for this user now?  Asked when he says Hello, and by whoever
-     * serves his requests.  Any I/O thread; must not block.  NULL: no node vouches. */
-    bool (*may_vouch)(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid);
+     * serves his requests.  *ret_gid: the user's group when this host does not know him.  Any I/O
+     * thread; must not block.  NULL: no node vouches. */
+    bool (*may_vouch)(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid, gid_t *ret_gid);
     /* slurmd: the secret that the node's own key has with the controllers' for launch keys
      * (IDKEY_FOR_LAUNCH); false: there is none yet.  Any I/O thread.  NULL: none. */
     bool (*launch_secret)(void *ctx, uint8_t secret[32]);

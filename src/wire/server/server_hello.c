@@ -28,8 +28,6 @@
 #include "wire/auth/handshake.h"
 #include "wire/auth/ident.h"
 
-#define NO_GROUP 65534u /* of users whom only other hosts know */
-
 /* An identity being established.  Written by one thread at a time. */
 struct check {
     uv_work_t work;
@@ -46,6 +44,7 @@ struct check {
     int code; /* SLURM_OK, or why not */
     uid_t uid;
     gid_t gid;
+    gid_t known_gid;         /* vouched by a node: of a user whom other hosts alone know */
     Pst__ClientIdent *ident; /* that the server believes; NULL: none */
     struct err err;          /* detail for the log */
 };
@@ -244,7 +243,7 @@ static void check_vouch(struct check *k)
     explicit_bzero(secret, sizeof(secret));
     if (r < 0)
         refuse_proof(k, r);
-    else if (by_node && !config->hooks.may_vouch(config->ctx, h->token.data, h->uid))
+    else if (by_node && !config->hooks.may_vouch(config->ctx, h->token.data, h->uid, &k->known_gid))
         refuse_hello(k, EPST_AUTH, "this node may not vouch for this user");
     k->uid = h->uid;
     k->gid = h->gid;
@@ -268,14 +267,15 @@ static bool has_group(const char *user, gid_t primary, gid_t gid)
 }
 
 /* A node may speak for its users, but gives them no group: root there would have a user's job run
- * with any group elsewhere.  May block. */
+ * with any group elsewhere.  Whom this host does not know has the group that he came with when the
+ * job was submitted which he has on the node.  May block. */
 static void settle_group(struct check *k)
 {
     struct passwd pw, *found = NULL;
     char buf[16384];
 
     if (getpwuid_r(k->uid, &pw, buf, sizeof(buf), &found) != 0 || !found)
-        k->gid = NO_GROUP;
+        k->gid = k->known_gid;
     else if (k->gid != pw.pw_gid && !has_group(pw.pw_name, pw.pw_gid, k->gid))
         k->gid = pw.pw_gid;
 }

@@ -10,22 +10,42 @@
 #include "ctld/node/nodeusers.h"
 
 static const uint32_t two[] = { 1, 2 }, one[] = { 2 };
+static const struct nodeuser root = { 0, 0, "root" }, ann = { 500, 50, "ann" },
+                             ann_as_staff = { 500, 51, "ann" }, bob = { 501, 50, "bob" };
+static uint32_t gid;
 
 static void test_jobs_count(void **state)
 {
     struct nodeusers *u = nodeusers_new();
 
-    nodeusers_hold(u, 10, 500, "ann", two, 2, true);
-    nodeusers_hold(u, 11, 500, "ann", one, 1, true);
-    assert_true(nodeusers_has(u, 1, 500) && nodeusers_has(u, 2, 500));
-    assert_false(nodeusers_has(u, 0, 500));
-    assert_false(nodeusers_has(u, 1, 501));
+    nodeusers_hold(u, 10, &ann, two, 2, true);
+    nodeusers_hold(u, 11, &ann, one, 1, true);
+    assert_true(nodeusers_has(u, 1, 500, &gid) && nodeusers_has(u, 2, 500, &gid));
+    assert_false(nodeusers_has(u, 0, 500, &gid));
+    assert_false(nodeusers_has(u, 1, 501, &gid));
     nodeusers_drop(u, 10);
     nodeusers_drop(u, 10); /* twice is once */
-    assert_false(nodeusers_has(u, 1, 500));
-    assert_true(nodeusers_has(u, 2, 500)); /* the other job */
+    assert_false(nodeusers_has(u, 1, 500, &gid));
+    assert_true(nodeusers_has(u, 2, 500, &gid)); /* the other job */
     nodeusers_drop(u, 11);
-    assert_false(nodeusers_has(u, 2, 500));
+    assert_false(nodeusers_has(u, 2, 500, &gid));
+    nodeusers_free(u);
+}
+
+/* Of the first job there, until the user has none. */
+static void test_groups(void **state)
+{
+    struct nodeusers *u = nodeusers_new();
+
+    (void)state;
+    nodeusers_hold(u, 10, &ann, one, 1, true);
+    nodeusers_hold(u, 11, &ann_as_staff, two, 2, true);
+    assert_true(nodeusers_has(u, 2, 500, &gid) && gid == 50);
+    assert_true(nodeusers_has(u, 1, 500, &gid) && gid == 51);
+    nodeusers_drop(u, 10);
+    nodeusers_drop(u, 11);
+    nodeusers_hold(u, 12, &ann_as_staff, one, 1, true);
+    assert_true(nodeusers_has(u, 2, 500, &gid) && gid == 51);
     nodeusers_free(u);
 }
 
@@ -34,11 +54,11 @@ static void test_fewer_nodes(void **state)
 {
     struct nodeusers *u = nodeusers_new();
 
-    nodeusers_hold(u, 10, 500, "ann", two, 2, true);
-    nodeusers_hold(u, 10, 500, "ann", two, 2, true);
-    nodeusers_hold(u, 10, 500, "ann", one, 1, true);
-    assert_false(nodeusers_has(u, 1, 500));
-    assert_true(nodeusers_has(u, 2, 500));
+    nodeusers_hold(u, 10, &ann, two, 2, true);
+    nodeusers_hold(u, 10, &ann, two, 2, true);
+    nodeusers_hold(u, 10, &ann, one, 1, true);
+    assert_false(nodeusers_has(u, 1, 500, &gid));
+    assert_true(nodeusers_has(u, 2, 500, &gid));
     nodeusers_free(u);
 }
 
@@ -52,17 +72,17 @@ static void test_rights(void **state)
     struct nodeusers *u = nodeusers_new();
     int all = 0;
 
-    nodeusers_hold(u, 1, 0, "root", one, 1, false);
-    nodeusers_hold(u, 2, 500, "ann", one, 1, true);
-    nodeusers_hold(u, 3, 501, "bob", one, 1, true);
-    assert_false(nodeusers_has(u, 2, 0));
+    nodeusers_hold(u, 1, &root, one, 1, false);
+    nodeusers_hold(u, 2, &ann, one, 1, true);
+    nodeusers_hold(u, 3, &bob, one, 1, true);
+    assert_false(nodeusers_has(u, 2, 0, &gid));
     nodeusers_judge(u, is_no_bob, NULL);
-    assert_true(nodeusers_has(u, 2, 500));
-    assert_false(nodeusers_has(u, 2, 501));
+    assert_true(nodeusers_has(u, 2, 500, &gid));
+    assert_false(nodeusers_has(u, 2, 501, &gid));
     nodeusers_judge(u, is_no_bob, &all);
-    assert_false(nodeusers_has(u, 2, 500));
+    assert_false(nodeusers_has(u, 2, 500, &gid));
     nodeusers_judge(u, is_no_bob, NULL);
-    assert_true(nodeusers_has(u, 2, 500));
+    assert_true(nodeusers_has(u, 2, 500, &gid));
     nodeusers_free(u);
 }
 
@@ -70,6 +90,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_count),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_fewer_nodes),
         cmocka_unit_test(test_rights),
     };

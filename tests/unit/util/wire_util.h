@@ -54,6 +54,7 @@ struct fixture {
     atomic_ulong produced; /* stream frames made */
     atomic_uint streams_begun, streams_done;
     atomic_uint last_deadline_ms;
+    atomic_uint last_gid; /* of who asked last */
     atomic_int detached_fd;
 };
 
@@ -183,6 +184,7 @@ static inline void on_request(void *ctx, struct conn *c, const struct frame *fra
         atomic_fetch_add(&f->opened, 1);
     }
     atomic_store(&f->last_deadline_ms, frame->deadline_ms);
+    atomic_store(&f->last_gid, conn_peer(c)->gid);
     switch (frame->op) {
     case OP_PING:
         answer_ping(c, frame);

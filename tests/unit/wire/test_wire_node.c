@@ -22,10 +22,11 @@ static bool knows_node(void *ctx, const uint8_t key[IDKEY_SIZE])
     return memcmp(key, idkey_public(s->node), IDKEY_SIZE) == 0;
 }
 
-static bool may_vouch(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid)
+static bool may_vouch(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid, gid_t *ret_gid)
 {
     const struct site *s = ctx;
 
+    *ret_gid = 7654;
     return knows_node(ctx, key) && uid == s->may;
 }
 
@@ -255,6 +256,8 @@ static void test_vouched_by_node(void **state)
 
         expect_ping(c, 4321, PST__AUTH_METHOD__AUTH_VOUCH);
     }
+    /* Nobody here knows the user: what group he has the controller says, not the node. */
+    assert_int_equal(atomic_load(&s.f.last_gid), 7654);
     k.uid = 0; /* root there is nobody here */
     assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Invalid authentication credential");
