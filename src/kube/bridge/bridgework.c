@@ -38,10 +38,14 @@ static void ask_reason(struct gang *g, const struct slurmjob *job)
 /* Pods that wait for an answer of slurmrestd say so when it has been away for long. */
 static bool tell_silence(struct gang *g, const json_t *pods)
 {
+    char text[128];
+
     if (!bridgegang_is_deaf(g->b))
         return false;
-    bridgeact_tell(g, pods, "SlurmUnknown",
-                   "slurmrestd does not answer: pods are neither placed nor ended meanwhile");
+    (void)snprintf(text, sizeof(text),
+                   "%s does not answer: pods are neither placed nor ended meanwhile",
+                   slurmlink_silent(g->b->slurm));
+    bridgeact_tell(g, pods, "SlurmUnknown", text);
     return true;
 }
 

@@ -22,6 +22,7 @@
 #define ID_TEXT 16u
 #define AGAIN_US USEC_PER_SEC
 #define NO_SUCH_JOB 2017
+#define UNREACHABLE 19008 /* slurmrestd has no slurmctld */
 
 struct slurmlink {
     const char *bridge;
@@ -33,6 +34,7 @@ struct slurmlink {
     struct kubemap jobs; /* by number */
     char *cursor, *page;
     bool list_wanted, listing, is_synced;
+    bool away; /* the stream says that slurmctld is */
     unsigned failures;
     int64_t lost_us; /* since when there is no stream; 0: there is one */
     struct kubetimer stream, list, again;
@@ -103,6 +105,11 @@ bool slurmlink_is_synced(const struct slurmlink *l)
 int64_t slurmlink_silence_us(const struct slurmlink *l)
 {
     return l->lost_us ? now_mono_us() - l->lost_us : 0;
+}
+
+const char *slurmlink_silent(const struct slurmlink *l)
+{
+    return l->away ? "slurmctld" : "slurmrestd";
 }
 
 static void write_id(uint32_t id, char buf[static ID_TEXT])
@@ -445,6 +452,24 @@ static void ask_page(void *ctx)
 
 /* ---- the stream ------------------------------------------------------------------------------ */
 
+static void lose_sight(struct slurmlink *l, bool away)
+{
+    l->away = away;
+    if (!l->lost_us)
+        l->lost_us = now_mono_us();
+}
+
+/* Pods that say that nobody answers say what they wait for again. */
+static void hear_again(struct slurmlink *l)
+{
+    bool long_ago = l->lost_us && slurmlink_silence_us(l) > PAUSE_US << 4u;
+
+    l->away = false;
+    l->lost_us = 0;
+    if (long_ago && l->is_synced)
+        l->synced(l->ctx);
+}
+
 static int take_line(void *ctx, const char *line, size_t len)
 {
     struct slurmlink *l = ctx;
@@ -472,19 +497,22 @@ static int take_line(void *ctx, const char *line, size_t len)
     if (*cursor && !keep_text(&l->cursor, cursor))
         return -ENOMEM;
     l->failures = 0;
-    l->lost_us = 0;
+    if (strcmp(name, "away") == 0)
+        lose_sight(l, true);
+    else if (!l->away || strcmp(name, "back") == 0)
+        hear_again(l);
     return 0;
 }
 
 static void end_stream(void *ctx, const struct kubereply *reply)
 {
     struct slurmlink *l = ctx;
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
     int64_t pause = MIN(PAUSE_US << MIN(l->failures, 8u), MOST_PAUSE_US);
 
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
-    if (!l->lost_us)
-        l->lost_us = now_mono_us();
+    lose_sight(l, kubejson_int(first, "error_number", 0) == UNREACHABLE);
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }
 

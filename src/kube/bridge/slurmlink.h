@@ -46,6 +46,8 @@ struct slurmlink *slurmlink_free(struct slurmlink *l); /* always NULL */
 bool slurmlink_is_synced(const struct slurmlink *l);
 /* For how long no stream has told anything; 0: one does. */
 int64_t slurmlink_silence_us(const struct slurmlink *l);
+/* Who does not answer meanwhile. */
+const char *slurmlink_silent(const struct slurmlink *l);
 const struct slurmjob *slurmlink_job(const struct slurmlink *l, uint32_t id); /* NULL: unknown */
 /* Forget a job that is of no use any more; also inside slurmlink_changed_fn, which then no longer
  * uses the job. */

@@ -423,7 +423,7 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
 /* What the condition Ready says now is told when it is something else. */
 static void tell_change(struct opwork *w, const json_t *conditions)
 {
-    static const char *const troubles[] = { "KeyMissing",        "NoController", "SlurmUnknown",
+    static const char *const troubles[] = { "KeyMissing",        "NoController", OPWORK_UNKNOWN,
                                             "ControllerChanged", "InvalidSpec",  "FieldChanged",
                                             OPWORK_OVERDUE };
     const char *reason = w->reason;
@@ -434,7 +434,9 @@ static void tell_change(struct opwork *w, const json_t *conditions)
     json_array_foreach(conditions, i, one)
     {
         if (strcmp(kubejson_text(one, "type"), "Ready") == 0 &&
-            strcmp(kubejson_text(one, "reason"), reason) == 0)
+            strcmp(kubejson_text(one, "reason"), reason) == 0 &&
+            (strcmp(reason, OPWORK_UNKNOWN) != 0 ||
+             strcmp(kubejson_text(one, "message"), w->text) == 0))
             return;
     }
     for (i = 0; i < ARRAY_SIZE(troubles); i++)

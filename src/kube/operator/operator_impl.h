@@ -58,6 +58,7 @@ struct opwork {
 
 /* The word of Deployments for what does not go on. */
 #define OPWORK_OVERDUE "ProgressDeadlineExceeded"
+#define OPWORK_UNKNOWN "SlurmUnknown" /* told anew when it is so for another reason */
 
 /* What the conditions say. */
 void opwork_say(struct opwork *w, bool ready, bool progressing, const char *reason,

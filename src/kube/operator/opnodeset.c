@@ -362,10 +362,11 @@ static void keep_history(struct opwork *w, const struct gather *g, const char *r
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static void count_pods(struct opwork *w, const struct nsview *v, const char *revision)
+static void count_pods(struct opwork *w, const struct slurmnodes *l, const struct nsview *v,
+                       const char *revision)
 {
     struct nscount c;
-    char selector[600], text[200], late[NSOVERDUE_TEXT];
+    char selector[600], text[300], late[NSOVERDUE_TEXT];
     int64_t wake_s;
     bool overdue, good;
 
@@ -391,14 +392,16 @@ static void count_pods(struct opwork *w, const struct nsview *v, const char *rev
     overdue = nsoverdue_find(v, late, &wake_s);
     if (wake_s && (!w->wake_s || wake_s < w->wake_s))
         w->wake_s = wake_s;
-    if (!v->slurm)
-        opwork_say(w, false, c.replicas != c.desired, "SlurmUnknown",
-                   "slurmrestd does not answer: no worker is drained or deleted meanwhile");
-    else if (overdue)
+    if (!v->slurm) {
+        (void)snprintf(text, sizeof(text), "%s: no worker is drained or deleted meanwhile",
+                       slurmnodes_why_unknown(l));
+        opwork_say(w, false, c.replicas != c.desired, OPWORK_UNKNOWN, text);
+    } else if (overdue) {
         opwork_say(w, good, false, OPWORK_OVERDUE, late);
-    else
+    } else {
         opwork_say(w, good, c.replicas != c.desired || c.updated != c.desired,
                    good ? "AsDesired" : "Scaling", text);
+    }
 }
 
 /* Where workers were is kept for those that are made anew. */
@@ -468,7 +471,7 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
         opapply_fail(w, ERR_NOMEM);
     else
         do_acts(w, l, acts);
-    count_pods(w, &v, revision);
+    count_pods(w, l, &v, revision);
     note_pins(w, &v);
     scale_by_plan(w, l, &v);
     opschedule_see(w, l, &v);

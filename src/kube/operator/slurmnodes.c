@@ -26,7 +26,10 @@
 #define ASK_MS 10000
 #define ALONE_MOST 32u /* more changed nodes than this are listed */
 #define NO_SUCH_NODE 2018
+#define UNREACHABLE 19008 /* slurmrestd has no slurmctld */
 #define NODE_NAMES_MOST 65536u
+#define SILENT "slurmrestd does not answer"
+#define AWAY "slurmrestd answers, slurmctld does not"
 
 struct question {
     struct question *next, **link;
@@ -65,6 +68,7 @@ struct slurmnodes {
     bool streams, listing, jobs_next, list_wanted, is_known;
     int64_t known_us; /* since when is_known */
     unsigned failures;
+    const char *why; /* nothing is known */
     struct kubetimer stream, work;
 };
 
@@ -83,6 +87,7 @@ int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed
     l->loop = kubeserver_loop(s);
     l->changed = changed;
     l->ctx = ctx;
+    l->why = SILENT;
     l->jobs = json_object();
     l->dirty = json_object();
     l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
@@ -131,6 +136,11 @@ struct slurmnodes *slurmnodes_free(struct slurmnodes *l)
 bool slurmnodes_is_known(const struct slurmnodes *l)
 {
     return l && l->is_known;
+}
+
+const char *slurmnodes_why_unknown(const struct slurmnodes *l)
+{
+    return l ? l->why : "the Controller has no RestApi, or no key for its tokens";
 }
 
 const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name)
@@ -549,6 +559,16 @@ static void end_list(struct slurmnodes *l)
     }
 }
 
+/* Nothing is known for another reason than before: that is told. */
+static void say_why(struct slurmnodes *l, const char *why)
+{
+    if (strcmp(l->why, why) == 0)
+        return;
+    l->why = why;
+    if (!l->is_known)
+        l->changed(l->ctx, NULL);
+}
+
 static void take_page(void *ctx, const struct kubereply *reply)
 {
     struct slurmnodes *l = ctx;
@@ -566,6 +586,8 @@ static void take_page(void *ctx, const struct kubereply *reply)
         log_seldom(LOG_ERROR, "slurmrestd of cluster %s: a list failed: %d %s %s", l->cluster,
                    reply->status, reply->text,
                    reply->status == 200 && !is_from_us(l, reply) ? "it is another cluster's" : "");
+        if (reply->status == 200 && !is_from_us(l, reply))
+            say_why(l, "slurmrestd serves another cluster");
         json_decref(l->listed);
         l->listed = NULL;
         free(l->page);
@@ -687,6 +709,21 @@ static void take_job_event(struct slurmnodes *l, const json_t *event)
     }
 }
 
+/* From now on nothing is known, until the stream tells of slurmctld again. */
+static void lose_sight(struct slurmnodes *l)
+{
+    bool was = l->is_known;
+
+    l->streams = l->is_known = l->jobs_next = false;
+    json_decref(l->listed);
+    l->listed = NULL;
+    free(l->page);
+    l->page = NULL;
+    kubemap_done(&l->missed, free);
+    if (was)
+        l->changed(l->ctx, NULL);
+}
+
 static int take_line(void *ctx, const char *line, size_t len)
 {
     struct slurmnodes *l = ctx;
@@ -699,9 +736,15 @@ static int take_line(void *ctx, const char *line, size_t len)
         return r; /* the stream begins anew */
     name = kubejson_text(event, "event");
     entity = kubejson_text(event, "entity");
-    if (strcmp(name, "bye") == 0)
+    if (strcmp(name, "bye") == 0) {
+        say_why(l, strstr(kubejson_text(event, "reason"), "slurmctld") ? AWAY : SILENT);
         return -ECONNRESET;
-    if (strcmp(name, "reset") == 0 || strcmp(name, "hello") == 0) {
+    }
+    if (strcmp(name, "away") == 0) {
+        say_why(l, AWAY);
+        lose_sight(l);
+    }
+    if (strcmp(name, "reset") == 0 || strcmp(name, "hello") == 0 || strcmp(name, "back") == 0) {
         l->streams = l->list_wanted = true;
         l->failures = 0;
     }
@@ -714,22 +757,25 @@ static int take_line(void *ctx, const char *line, size_t len)
     return 0;
 }
 
+static bool says_unreachable(const struct kubereply *reply)
+{
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+
+    return kubejson_int(first, "error_number", 0) == UNREACHABLE;
+}
+
 static void end_stream(void *ctx, const struct kubereply *reply)
 {
     struct slurmnodes *l = ctx;
     int64_t pause = MIN(PAUSE_US << MIN(l->failures, 8u), MOST_PAUSE_US);
-    bool was = l->is_known;
 
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
-    l->streams = l->is_known = l->jobs_next = false;
-    json_decref(l->listed);
-    l->listed = NULL;
-    free(l->page);
-    l->page = NULL;
-    kubemap_done(&l->missed, free);
-    if (was)
-        l->changed(l->ctx, NULL);
+    if (reply->status != 200)
+        say_why(l, says_unreachable(reply) ? AWAY
+                   : reply->status == 401  ? "slurmrestd does not believe the operator's token"
+                                           : SILENT);
+    lose_sight(l);
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }
 

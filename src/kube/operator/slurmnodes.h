@@ -19,6 +19,8 @@ int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed
 struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
 /* Is what follows known at present? */
 bool slurmnodes_is_known(const struct slurmnodes *l);
+/* Why not, as the beginning of a sentence; l may be NULL. */
+const char *slurmnodes_why_unknown(const struct slurmnodes *l);
 /* name, state, reason, reason_changed_at, comment, topology, features, active_features, cpus,
  * last_busy, reservation as slurmrestd writes them; NULL: slurmctld has no such node, or nothing is
  * known.  Borrowed until the next turn. */

@@ -41,6 +41,7 @@ struct watch_source {
     unsigned resets; /* so often changes were lost: the ring began anew */
     unsigned users;  /* watchers, and requests that wait for the start */
     int64_t unused_since_us;
+    int64_t lost_us; /* since when slurmctld is not heard; 0: it is */
     bool wants_since;
     struct watch_at since; /* ask from here on */
     int fd;                /* to wake its thread from a read; -1: none */
@@ -70,6 +71,7 @@ struct watcher {
     int fd;
     bool sse; /* else a line of JSON for each */
     bool fresh, closing, dead, waits_out;
+    bool away;          /* he was told that slurmctld is */
     struct watch_at at; /* sent, or not wanted, up to here */
     uint64_t seq;       /* the next item */
     unsigned resets;

@@ -18,7 +18,7 @@ int watchevent_make(struct pb_arena *arena, const Pst__WatchChange *change,
  * names (NULL: all). */
 void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object,
                      const char *fields);
-/* "hello", "reset" or "bye"; reason NULL: none. */
+/* "hello", "reset", "away", "back" or "bye"; reason NULL: none. */
 void watchevent_word(struct strbuf *out, bool sse, const char *word, struct watch_at at,
                      const char *reason);
 void watchevent_beat(struct strbuf *out, bool sse, struct watch_at at);

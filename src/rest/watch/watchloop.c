@@ -23,6 +23,7 @@
 #define HELPINGS 8u      /* to one watcher before the next one's turn */
 #define LOOK_ITEMS 4096u /* items looked at with the lock */
 #define BEAT_US 15000000
+#define AWAY_US 5000000    /* a slurmctld that only starts anew is not told of */
 #define STUCK_US 120000000 /* a socket that takes nothing for so long is closed */
 #define TICK_MS 1000
 #define EVENTS 256
@@ -130,6 +131,19 @@ static void say_reset(struct loop *l, struct watcher *w)
     watchevent_word(&l->out, w->sse, "reset", w->at, "the log no longer reaches back");
 }
 
+/* slurmctld went, or came back: what he hears nothing of may have changed. */
+static bool is_away(const struct watch_source *s, int64_t now)
+{
+    return s->lost_us && now - s->lost_us > AWAY_US;
+}
+
+static void say_away(struct loop *l, struct watcher *w)
+{
+    w->away = !w->away;
+    watchevent_word(&l->out, w->sse, w->away ? "away" : "back", w->at,
+                    w->away ? "slurmctld does not answer" : NULL);
+}
+
 static void change_source(struct watcher *w, struct watch_source *s)
 {
     watchsource_leave(w->source);
@@ -205,6 +219,8 @@ static void make_helping(struct loop *l, struct watcher *w, int64_t now)
         say_bye(l, w, reason_of(s));
     else if (s->state != SOURCE_LIVE)
         return;
+    else if (is_away(s, now) != w->away)
+        say_away(l, w);
     else if (w->resets != s->resets)
         say_reset(l, w);
     else if (w->seq < s->ring.tail)

@@ -298,6 +298,7 @@ static int take_batch(struct watch_source *s, struct pb_arena *arena, const Pst_
     if (items.n && atomic_load(&s->objects))
         watchobjects_add(s, items.list, items.n);
     (void)pthread_mutex_lock(&s->hub->lock);
+    s->lost_us = 0;
     if (ready)
         begin_at(s, b->cursor_lsn, since);
     else
@@ -471,6 +472,8 @@ static int run_sessions(struct watch_source *s, struct pb_arena *arena, struct e
             pause = RETRY_US;
         if (r < 0) {
             (void)pthread_mutex_lock(&s->hub->lock);
+            if (!s->lost_us)
+                s->lost_us = now_mono_us();
             if (!s->stopping)
                 wait_a_while(s->hub, pause);
             (void)pthread_mutex_unlock(&s->hub->lock);

@@ -58,6 +58,33 @@ def test_79_unknown_is_not_drained(op):
     wait_until(lambda: not op.pods(), "the other one follows")
 
 
+def test_slurmctld_is_away_while_slurmrestd_stays(op):
+    """The stream of slurmrestd goes on: the set says that nothing is known, and of whom; nothing is deleted; then all is well again."""
+    def told(words):
+        return [e for e in op.api.all("events") if e["reason"] == words[0] and words[1] in e["message"]]
+    op.set(replicas=2)
+    op.ready(2)
+    busy = op.job("w-1")
+    op.c.kill_ctld()
+    try:
+        wait_until(lambda: op.condition("Ready").get("reason") == "SlurmUnknown", "the status says so", 30)
+        sentence = "slurmrestd answers, slurmctld does not: no worker is drained or deleted meanwhile"
+        assert (op.condition("Ready")["message"], op.condition("Ready")["status"]) == (sentence, "False")
+        wait_until(lambda: told(("SlurmUnknown", sentence)), "an event says so")
+        assert told(("SlurmUnknown", sentence))[0]["type"] == "Warning"
+        op.change(replicas=0)
+        op.kubelet.wait_quiet(1.5)
+        assert op.pods() == ["w-0", "w-1"]
+        op.change(replicas=2)
+    finally:
+        op.c.start_ctld()
+    wait_until(lambda: op.condition("Ready")["status"] == "True", "it is known again", 30)
+    assert op.pods() == ["w-0", "w-1"] and op.c.state(busy) == "RUNNING"
+    wait_until(lambda: told(("AsDesired", "2 of 2")), "that is told, too")
+    op.c.run("scancel", str(busy))
+    op.c.wait_state(busy, "CANCELLED")
+
+
 def test_another_clusters_slurmrestd_says_nothing(op):
     """It has none of our nodes; that is no reason to delete a worker."""
     op.make("controllers", "Controller", "d", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={"name": "jwt", "key": "jwt.key"})
@@ -65,6 +92,7 @@ def test_another_clusters_slurmrestd_says_nothing(op):
     wait_until(lambda: op.status(name="v").get("readyReplicas") == 1, "it runs")
     op.api.patch("nodesets", "v", {"spec": {"replicas": 0}})
     wait_until(lambda: "another cluster's" in op.log(), "it is noticed")
+    wait_until(lambda: "another cluster" in op.condition("Ready", name="v")["message"], "and told")
     op.kubelet.wait_quiet(1.5)
     assert op.pods() == ["v-0"] and op.condition("Ready", name="v")["reason"] == "SlurmUnknown"
 

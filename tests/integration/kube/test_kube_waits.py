@@ -49,3 +49,26 @@ def test_slurmrestd_that_is_away(hasty, rest):
     finally:
         rest.start()
     hasty.bound("new", "newer", timeout=40)
+
+
+def test_slurmctld_that_is_away_while_slurmrestd_stays(hasty, external):
+    """Pods that wait say who is away; afterwards they say what they wait for again."""
+    def why(name):
+        return next((c["reason"] for c in hasty.get(name).get("status", {}).get("conditions", []) if c["type"] == "PodScheduled"), "")
+    hasty.pod("runs")
+    hasty.bound("runs")
+    external.run("scontrol", "update", "partitionname=k8s", "state=down")
+    hasty.pod("waits")
+    wait_until(lambda: why("waits") == "SlurmPending", "its job waits")
+    external.kill_ctld()
+    try:
+        hasty.pod("new")
+        for name in ("waits", "new"):
+            wait_until(lambda: why(name) == "SlurmUnknown", f"{name} is told", 30)
+        assert set(told(hasty.api, "SlurmUnknown")) == {"slurmctld does not answer: pods are neither placed nor ended meanwhile"}
+        assert hasty.node("runs") and not hasty.get("runs")["metadata"].get("deletionTimestamp")
+    finally:
+        external.start_ctld()
+    wait_until(lambda: why("waits") == "SlurmPending", "it says what it waits for again", 30)
+    external.run("scontrol", "update", "partitionname=k8s", "state=up")
+    hasty.bound("new", "waits", timeout=40)

@@ -311,6 +311,32 @@ def test_restart_of_slurmctld(rest, shared):
             assert [e[0] for e in stream.events() if e[0] not in ("job",)] == ["hello"]
 
 
+def test_slurmctld_is_away(rest, shared):
+    """A stream that goes on without slurmctld says so, once, and when it is there again; a restart is not told of."""
+    def words(stream):
+        return [e[0] for e in stream.events() if e[0] != "job"]
+    with Stream(rest, "types=job") as s, Stream(rest, "types=job", accept="application/jsonl") as lines:
+        shared.kill_ctld()
+        shared.start_ctld()
+        one = run_job(shared)
+        s.until_state(one, "JOB_COMPLETED")
+        assert words(s) == ["hello"]
+        shared.kill_ctld()
+        try:
+            s.until(lambda: words(s) == ["hello", "away"], 30)
+            assert s.events()[-1][2] == {"event": "away", "cursor": s.cursor(), "reason": "slurmctld does not answer"}
+            with Stream(rest, "types=job") as late:  # one who comes meanwhile is told, too
+                late.until(lambda: words(late) == ["hello", "away"], 10)
+        finally:
+            shared.start_ctld()
+        s.until(lambda: words(s) == ["hello", "away", "back"], 30)
+        two = run_job(shared)
+        for stream in (s, lines):
+            stream.until_state(two, "JOB_COMPLETED")
+            assert stream.states(one) == stream.states(two) == LIFE
+        assert [e[2]["event"] for e in lines.events() if e[2]["event"] in ("away", "back")] == ["away", "back"]
+
+
 def test_a_slow_reader_of_the_past(rest, shared):
     """Who begins far back and reads slowly gets every change once, in order, and holds up nobody."""
     earlier = run_job(shared)
