@@ -1,7 +1,8 @@
 /* kubeinformer.c - see kubeinformer.h
  *
  * by_uid owns a reference to each object; by_name borrows.  While a list is read its objects gather
- * in `listed`, and take effect when it is whole. */
+ * in `listed`, and take effect when it is whole.  Several namespaces are a chain of parts, each
+ * with a watch of its own: the first is what callers have. */
 #include "kube/api/kubeinformer.h"
 
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #define OBJECTS_MAX 2000000u
 
 struct kubeinformer {
+    struct kubeinformer *first, *next; /* parts: a namespace each */
+    char *namespace_;
     struct kubeserver *s;
     struct kubeinformer_options o;
     struct kubemap by_uid, by_name;
@@ -37,20 +40,45 @@ struct kubeinformer {
 
 static void go_on(void *ctx);
 
-int kubeinformer_new(struct kubeserver *s, const struct kubeinformer_options *o,
-                     struct kubeinformer **ret)
+/* namespace_, of n bytes: NULL: all. */
+static struct kubeinformer *make_part(struct kubeserver *s, const struct kubeinformer_options *o,
+                                      const char *namespace_, size_t n)
 {
     struct kubeinformer *i = calloc(1, sizeof(*i));
 
-    if (!i)
-        return -ENOMEM;
+    if (!i || (namespace_ && !(i->namespace_ = strndup(namespace_, n)))) {
+        free(i);
+        return NULL;
+    }
+    i->first = i;
     i->s = s;
     i->o = *o;
+    i->o.namespace_ = i->namespace_;
     i->o.page = o->page ? o->page : PAGE;
     i->o.watch_s = o->watch_s ? o->watch_s : WATCH_S;
     i->timer = (struct kubetimer){ .fn = go_on, .ctx = i };
     kubeloop_arm(kubeserver_loop(s), &i->timer, now_mono_us());
-    *ret = i;
+    return i;
+}
+
+int kubeinformer_new(struct kubeserver *s, const struct kubeinformer_options *o,
+                     struct kubeinformer **ret)
+{
+    const char *at = o->namespace_;
+    size_t n = at ? strcspn(at, ",") : 0;
+    struct kubeinformer *first = make_part(s, o, at, n), *last = first;
+
+    while (last && at && at[n]) {
+        at += n + 1;
+        n = strcspn(at, ",");
+        last->next = make_part(s, o, at, n);
+        last = last->next;
+        if (last)
+            last->first = first;
+    }
+    if (!last)
+        return kubeinformer_free(first), -ENOMEM;
+    *ret = first;
     return 0;
 }
 
@@ -61,43 +89,65 @@ static void drop_object(void *object)
 
 struct kubeinformer *kubeinformer_free(struct kubeinformer *i)
 {
-    if (!i)
-        return NULL;
-    kubeloop_disarm(kubeserver_loop(i->s), &i->timer);
-    if (i->call)
-        kubecall_cancel(i->call);
-    kubemap_done(&i->by_name, NULL);
-    kubemap_done(&i->by_uid, drop_object);
-    json_decref(i->listed);
-    free(i->version);
-    free(i->more);
-    free(i);
+    while (i) {
+        struct kubeinformer *next = i->next;
+
+        kubeloop_disarm(kubeserver_loop(i->s), &i->timer);
+        if (i->call)
+            kubecall_cancel(i->call);
+        kubemap_done(&i->by_name, NULL);
+        kubemap_done(&i->by_uid, drop_object);
+        json_decref(i->listed);
+        free(i->version);
+        free(i->more);
+        free(i->namespace_);
+        free(i);
+        i = next;
+    }
     return NULL;
 }
 
 bool kubeinformer_is_synced(const struct kubeinformer *i)
 {
-    return i->synced;
+    for (; i && i->synced; i = i->next)
+        continue;
+    return !i;
 }
 
 size_t kubeinformer_count(const struct kubeinformer *i)
 {
-    return i->by_uid.n;
+    size_t n = 0;
+
+    for (; i; i = i->next)
+        n += i->by_uid.n;
+    return n;
 }
 
 unsigned kubeinformer_lists(const struct kubeinformer *i)
 {
-    return i->lists;
+    unsigned n = 0;
+
+    for (; i; i = i->next)
+        n += i->lists;
+    return n;
 }
 
 unsigned kubeinformer_watches(const struct kubeinformer *i)
 {
-    return i->watches;
+    unsigned n = 0;
+
+    for (; i; i = i->next)
+        n += i->watches;
+    return n;
 }
 
 const json_t *kubeinformer_by_uid(const struct kubeinformer *i, const char *uid)
 {
-    return kubemap_get(&i->by_uid, uid);
+    const json_t *found = NULL;
+
+    for (; i && !found; i = i->next)
+        found = kubemap_get(&i->by_uid, uid);
+    return found;
 }
 
 static void write_name(const char *namespace_, const char *name, struct strbuf *out)
@@ -109,9 +159,12 @@ const json_t *kubeinformer_by_name(const struct kubeinformer *i, const char *nam
                                    const char *name)
 {
     _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+    const json_t *found = NULL;
 
     write_name(namespace_, name, &key);
-    return kubemap_get(&i->by_name, strbuf_str(&key));
+    for (; i && !found; i = i->next)
+        found = kubemap_get(&i->by_name, strbuf_str(&key));
+    return found;
 }
 
 struct walk_objects {
@@ -132,7 +185,8 @@ void kubeinformer_walk(const struct kubeinformer *i, void (*fn)(void *ctx, const
 {
     struct walk_objects w = { fn, ctx };
 
-    kubemap_walk(&i->by_uid, visit_object, &w);
+    for (; i; i = i->next)
+        kubemap_walk(&i->by_uid, visit_object, &w);
 }
 
 /* ---- the objects ----------------------------------------------------------------------------- */
@@ -233,7 +287,7 @@ static void take_list(struct kubeinformer *i)
     if (i->synced)
         return;
     i->synced = true;
-    if (i->o.synced)
+    if (i->o.synced && kubeinformer_is_synced(i->first))
         i->o.synced(i->o.ctx);
 }
 

@@ -18,12 +18,12 @@ typedef void kubeinformer_fn(void *ctx, const json_t *before, const json_t *now)
 
 struct kubeinformer_options {
     const struct kubekind *kind;
-    const char *namespace_; /* NULL: all */
+    const char *namespace_; /* or several, with commas: each is listed and watched; NULL: all */
     const char *selector;   /* more of the query, as "labelSelector=a%3Db"; NULL: none */
     unsigned page;          /* 0: 500 */
     int watch_s;            /* a watch is begun anew after about so long; 0: 300 */
     kubeinformer_fn *fn;
-    void (*synced)(void *ctx); /* the first list is whole; NULL: nobody wants to know */
+    void (*synced)(void *ctx); /* the first lists are whole; NULL: nobody wants to know */
     void *ctx;
 };
 

@@ -7,7 +7,7 @@
 #include "kube/api/kubecall.h"
 
 struct operator_options {
-    const char *namespace_; /* whose objects are served; NULL: all */
+    const char *namespace_; /* whose objects are served, several with commas; NULL: all */
     const char *image;      /* of containers that name none; NULL: none */
     const char *rest_url;   /* of slurmrestd, instead of each RestApi's Service; NULL: none */
     const char *slurm_user; /* of the operator's own tokens */

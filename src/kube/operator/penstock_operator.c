@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/process/inherit.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubeoptions.h"
@@ -23,6 +24,7 @@ struct program {
     struct kubeprogram k;
     struct operator_options o;
     json_t *conditions;
+    char *namespaces;
     struct operator_ *operator_;
     unsigned asked; /* groups that the server has answered about */
 };
@@ -31,7 +33,8 @@ static const char usage[] =
     "Usage: penstock-operator [OPTIONS]\n"
     "  -k, --kubeconfig=FILE  of the API server; without it KUBECONFIG, then what a pod has\n"
     "      --context=NAME     of the kubeconfig\n"
-    "  -n, --namespace=NAME   serve the objects of this namespace alone\n"
+    "  -n, --namespaces=NAME,...\n"
+    "                         serve the objects of these namespaces alone\n"
     "  -i, --image=IMAGE      of containers that name none\n"
     "  -l, --lease=NAMESPACE  act only while the lease penstock-operator there is held\n"
     "      --propagated-node-conditions=TYPE,...\n"
@@ -58,12 +61,41 @@ static json_t *split_words(const char *text)
     return list;
 }
 
+/* Names with commas and blanks, each once; none: all namespaces, as without the option.  -1: go
+ * on. */
+static int read_namespaces(struct program *p, const char *text)
+{
+    _cleanup_val_(strbuf_done) struct strbuf all = STRBUF_INIT;
+    _cleanup_json_ json_t *seen = json_object();
+
+    for (text += strspn(text, ", "); *text; text += strspn(text, ", ")) {
+        size_t n = strcspn(text, ", ");
+        _cleanup_free_ char *name = strndup(text, n);
+
+        if (name && !kubeoptions_check_name(&p->k, "namespaces", name))
+            return KUBEOPTIONS_WRONG;
+        if (name && !json_object_get(seen, name))
+            strbuf_addf(&all, "%s%s", all.len ? "," : "", name);
+        if (!name || json_object_set_new(seen, name, json_true()) < 0)
+            all.failed = true;
+        text += n;
+    }
+    if (all.len)
+        p->namespaces = strdup(strbuf_str(&all));
+    if (all.failed || (all.len && !p->namespaces)) {
+        (void)fprintf(stderr, "penstock-operator: " ERR_NOMEM "\n");
+        return KUBEOPTIONS_WRONG;
+    }
+    p->o.namespace_ = p->namespaces;
+    return -1;
+}
+
 static int read_options(struct program *p, int argc, char **argv)
 {
-    const char *conditions = NULL, *patience = NULL;
+    const char *conditions = NULL, *patience = NULL, *namespaces = NULL;
     uint64_t seconds = 0;
     const struct kubeoption own[] = {
-        { "namespace", 'n', &p->o.namespace_, NULL },
+        { "namespaces", 'n', &namespaces, NULL }, /* or --namespace: its beginning */
         { "image", 'i', &p->o.image, NULL },
         { "lease", 'l', &p->k.lease_namespace, NULL },
         { "propagated-node-conditions", '\0', &conditions, NULL },
@@ -79,6 +111,8 @@ static int read_options(struct program *p, int argc, char **argv)
         return KUBEOPTIONS_WRONG;
     }
     p->o.patience_s = (int64_t)seconds;
+    if (r < 0 && namespaces)
+        r = read_namespaces(p, namespaces);
     if (r < 0 && conditions)
         p->o.node_conditions = p->conditions = split_words(conditions);
     return r;
@@ -181,6 +215,7 @@ static void end_program(void *ctx)
     p->operator_ = operator_free(p->operator_);
     kubeprogram_end(&p->k);
     json_decref(p->conditions);
+    free(p->namespaces);
 }
 
 int main(int argc, char **argv)

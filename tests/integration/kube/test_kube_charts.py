@@ -66,9 +66,24 @@ def test_a_namespace_alone():
     role = one(made, "Role", "slurm-operator")
     assert role["metadata"]["namespace"] == "slurm" and len(role["rules"]) > 8
     command = one(made, "Deployment", "slurm-operator")["spec"]["template"]["spec"]["containers"][0]["command"]
-    assert command == ["penstock-operator", "--image=mine/slurm", "--slurm-user=slurm", "--namespace=slurm",
+    assert command == ["penstock-operator", "--image=mine/slurm", "--slurm-user=slurm", "--namespaces=slurm",
                        "--patience=60", "--propagated-node-conditions=GpuBroken,NicBroken", "-vv"]
     assert one(made, "Certificate", "slurm-webhook") and not [d for d in made if d["kind"] == "Secret"]
+
+
+def test_several_namespaces():
+    """A Role and its binding in each, once; the ClusterRole is for nodes."""
+    made = rendered("operator-pods")
+    assert rules(made, name="penstock-operator", kind="ClusterRole") == [(("",), ("nodes",), ("list", "watch"))]
+    for kind in ("Role", "RoleBinding"):
+        there = [d["metadata"]["namespace"] for d in made if (d["kind"], d["metadata"]["name"]) == (kind, "penstock-operator")]
+        assert there == ["slurm", "team-a"]
+    everywhere = rules(rendered("operator"), name="penstock-operator")
+    for d in made:
+        if (d["kind"], d["metadata"]["name"]) == ("Role", "penstock-operator"):
+            assert sorted(rules([d], "Role") + [(("",), ("nodes",), ("list", "watch"))]) == everywhere
+    command = one(made, "Deployment", "penstock-operator")["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert "--namespaces=slurm,team-a" in command
 
 
 def test_cluster_objects_are_let_in(tmp_path):

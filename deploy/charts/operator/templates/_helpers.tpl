@@ -1,10 +1,15 @@
 {{- define "operator.name" -}}{{ .Values.nameOverride | default "penstock-operator" }}{{- end }}
 {{- define "operator.webhook" -}}{{ include "operator.name" . | trimSuffix "-operator" }}-webhook{{- end }}
 
-{{- /* The one namespace that is served; nothing: all. */}}
-{{- define "operator.namespace" -}}
-{{- if contains "," .Values.operator.namespaces }}{{ fail "operator.namespaces: one operator serves one namespace, or all" }}{{ end }}
-{{- .Values.operator.namespace | default (trim .Values.operator.namespaces) }}
+{{- /* The namespaces that are served, with commas; nothing: all. */}}
+{{- define "operator.namespaces" -}}
+{{- $names := list }}
+{{- range splitList "," (printf "%s,%s" .Values.operator.namespace .Values.operator.namespaces) }}
+{{- with trim . }}
+{{- $names = append $names . }}
+{{- end }}
+{{- end }}
+{{- join "," (uniq $names) }}
 {{- end }}
 
 {{- define "operator.labels" -}}
