@@ -105,6 +105,21 @@ static void look_at_waiting(void *ctx)
         kubemap_walk(&b->gangs, wake_waiting, b);
 }
 
+/* Jobs that wait may wait for such a node: their pods say so. */
+static void see_drains(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    kubeloop_arm(kubeserver_loop(b->kube), &b->settled, now_mono_us() + NODES_US);
+}
+
+static void hear_node(void *ctx, const char *name)
+{
+    struct bridge *b = ctx;
+
+    bridgenodes_hear(b->externals, name);
+}
+
 static void take_node(void *ctx, const json_t *before, const json_t *now)
 {
     struct bridge *b = ctx;
@@ -238,12 +253,12 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
     if (r == 0)
-        r = bridgenodes_new(slurm,
-                            &(struct bridgenodes_facts){ b->o.name, &b->nodes,
-                                                         o->devices ? &b->slices : NULL,
-                                                         &b->node_names, &b->node_slices, kube,
-                                                         o->taint ? o->scheduler : NULL },
-                            &b->externals);
+        r = bridgenodes_new(
+            slurm,
+            &(struct bridgenodes_facts){ b->o.name, &b->nodes, o->devices ? &b->slices : NULL,
+                                         &b->node_names, &b->node_slices, kube,
+                                         o->taint ? o->scheduler : NULL, b->events, see_drains, b },
+            &b->externals);
     if (r == 0 && o->groups)
         r = bridgekinds_follow(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
@@ -263,7 +278,9 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = bridgekinds_follow(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
-        r = slurmlink_new(slurm, b->o.name, take_slurmjob, wake_all, b, &b->slurm);
+        r = slurmlink_new(slurm, b->o.name,
+                          &(struct slurmlink_heard){ take_slurmjob, hear_node, wake_all, b },
+                          &b->slurm);
     if (r == 0)
         see_silence(b);
     if (r < 0) {

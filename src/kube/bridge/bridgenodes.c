@@ -15,6 +15,7 @@
 #include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequeue.h"
+#include "kube/bridge/bridgedrain.h"
 #include "kube/claim/bridgekeys.h"
 #include "kube/bridge/nodeshape.h"
 #include "kube/claim/podread.h"
@@ -22,6 +23,8 @@
 #define API "/slurm/v0.0.45/"
 #define AT_ONCE 8u
 #define LOOK_AGAIN_US USEC_PER_SEC /* jobs of a node that drains */
+#define GATHER_US INT64_C(50000)   /* nodes change together */
+#define ALONE_MOST 32u             /* more than these are listed */
 
 struct bridgenodes {
     struct kubeserver *slurm;
@@ -31,6 +34,9 @@ struct bridgenodes {
     struct kubequeue *queue;
     struct kubemap works; /* under way, by their keys */
     struct kubetimer again;
+    json_t *drains; /* of nodes of both worlds: bridgedrain.h */
+    json_t *heard;  /* names of nodes that have changed in Slurm, and are to be looked at */
+    struct kubetimer gather;
     json_t *seen; /* NULL: no list is under way; names that slurmrestd told so far */
     char *page;
 };
@@ -81,6 +87,50 @@ static bool is_answered(const struct kubereply *reply)
 {
     return reply->status >= 200 && reply->status <= 299 &&
            json_array_size(json_object_get(reply->body, "errors")) == 0;
+}
+
+/* ---- drains ---------------------------------------------------------------------------------- */
+
+const json_t *bridgenodes_drains(const struct bridgenodes *l)
+{
+    return l->drains;
+}
+
+/* Whoever drained it: what slurmrestd says of a node is told on Kubernetes' node of that name. */
+static void note_drain(struct bridgenodes *l, const char *name, const json_t *have)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    const json_t *node = find_node(l, name);
+
+    if (!node || !bridgedrain_note(l->drains, name, have, &text))
+        return;
+    if (text.len && !text.failed)
+        kubeevents_tell(l->f.events, node, false,
+                        json_object_get(l->drains, name) ? "SlurmNodeDrain" : "SlurmNodeFreed",
+                        strbuf_str(&text));
+    l->f.drained(l->f.ctx);
+}
+
+static void look_at_heard(void *ctx)
+{
+    struct bridgenodes *l = ctx;
+    const char *name;
+    json_t *value;
+
+    if (json_object_size(l->heard) > ALONE_MOST && !l->seen) {
+        kubeloop_arm(l->loop, &l->again, now_mono_us());
+    } else {
+        json_object_foreach(l->heard, name, value)(void) kubequeue_add(l->queue, name);
+    }
+    (void)json_object_clear(l->heard);
+}
+
+void bridgenodes_hear(struct bridgenodes *l, const char *name)
+{
+    if (!can_look(l) || !find_node(l, name))
+        return;
+    (void)json_object_set_new(l->heard, name, json_true()); /* or with the next list */
+    kubeloop_arm(l->loop, &l->gather, now_mono_us() + GATHER_US);
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */
@@ -160,6 +210,7 @@ static void take_node(void *ctx, const struct kubereply *reply)
         end_work(w, true); /* it stays as it is until Kubernetes' node changes */
         return;
     }
+    note_drain(w->l, w->name, have);
     act = nodeshape_decide(wanted ? &want : NULL, have, w->l->mark);
     if (act == NODESHAPE_WAIT)
         (void)kubequeue_add_after(w->l->queue, w->name, LOOK_AGAIN_US);
@@ -282,6 +333,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
     for (size_t i = 0; (one = json_array_get(list, i)); i++) {
         if (json_object_set_new(l->seen, kubejson_text(one, "name"), json_true()) == 0)
             compare_node(l, kubejson_text(one, "name"), one);
+        note_drain(l, kubejson_text(one, "name"), one);
     }
     free(l->page);
     l->page = *more ? strdup(more) : NULL;
@@ -291,6 +343,8 @@ static void take_page(void *ctx, const struct kubereply *reply)
     }
     if (!*more) { /* else there was no memory, and what was not seen may be there */
         kubeinformer_walk(*l->f.nodes, add_missing, l);
+        if (bridgedrain_keep(l->drains, l->seen))
+            l->f.drained(l->f.ctx);
         if (l->f.scheduler)
             kubeinformer_walk(*l->f.nodes, see_taint, l);
     }
@@ -302,7 +356,7 @@ static void ask_page(struct bridgenodes *l)
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
     strbuf_add(&path, API "nodes/?fields=name,state,reason,features,cpus,threads,real_memory,"
-                          "gres,topology&limit=1000");
+                          "gres,topology,partitions&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
     if (path.failed || ask_slurm(l, "GET", strbuf_str(&path), NULL, take_page, l) < 0)
@@ -346,6 +400,9 @@ int bridgenodes_new(struct kubeserver *slurm, const struct bridgenodes_facts *f,
     l->loop = kubeserver_loop(slurm);
     l->f = *f;
     l->again = (struct kubetimer){ .fn = look_at_all, .ctx = l };
+    l->gather = (struct kubetimer){ .fn = look_at_heard, .ctx = l };
+    l->drains = json_object();
+    l->heard = json_object();
     *ret = l;
     return 0;
 }
@@ -355,6 +412,9 @@ struct bridgenodes *bridgenodes_free(struct bridgenodes *l)
     if (!l)
         return NULL;
     kubeloop_disarm(l->loop, &l->again);
+    kubeloop_disarm(l->loop, &l->gather);
+    json_decref(l->drains);
+    json_decref(l->heard);
     l->queue = kubequeue_free(l->queue);
     kubemap_done(&l->works, free);
     json_decref(l->seen);

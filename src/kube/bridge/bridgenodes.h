@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kube/api/kubecall.h"
+#include "kube/api/kubeevent.h"
 #include "kube/api/kubeinformer.h"
 #include "kube/api/kubemap.h"
 
@@ -22,6 +23,9 @@ struct bridgenodes_facts {
     const struct kubemap *node_slices;  /* of Kubernetes to json_t: ResourceSlices */
     struct kubeserver *kube;
     const char *scheduler; /* whose taint nodes of both worlds have; NULL: none is set */
+    struct kubeevents *events;
+    void (*drained)(void *ctx); /* bridgenodes_drains() is another one */
+    void *ctx;
 };
 /* All facts stay the caller's; slurm and kube are freed before bridgenodes_free().  -ENOMEM. */
 int bridgenodes_new(struct kubeserver *slurm, const struct bridgenodes_facts *f,
@@ -31,5 +35,9 @@ struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */
 void bridgenodes_see(struct bridgenodes *l, const json_t *before, const json_t *now);
 /* The devices of a node of Kubernetes have changed. */
 void bridgenodes_look(struct bridgenodes *l, const json_t *node);
+/* Something of the node has changed in Slurm. */
+void bridgenodes_hear(struct bridgenodes *l, const char *name);
+/* Nodes of both worlds that are drained in Slurm, as bridgedrain.h has them.  Borrowed. */
+const json_t *bridgenodes_drains(const struct bridgenodes *l);
 /* Kubernetes' nodes are all known: look at them. */
 void bridgenodes_begin(struct bridgenodes *l);

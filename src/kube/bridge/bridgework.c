@@ -11,6 +11,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
+#include "kube/bridge/bridgedrain.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeleave.h"
@@ -66,6 +67,8 @@ static void tell_pending(struct gang *g, const struct podgang_view *v)
         kubejson_stamp(v->job->start_s / 60 * 60 * USEC_PER_SEC, false, stamp, sizeof(stamp));
         strbuf_addf(&text, ", expected to start %s", stamp);
     }
+    bridgedrain_write(bridgenodes_drains(g->b->externals), v->job->excluded, v->job->partition,
+                      &text);
     bridgeact_tell(g, v->pods, "SlurmPending", strbuf_str(&text));
 }
 

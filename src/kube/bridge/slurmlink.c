@@ -15,7 +15,9 @@
 #include "kube/bridge/jobmake.h"
 
 #define API "/slurm/v0.0.45/"
-#define FIELDS "fields=job_id,job_state,nodes,admin_comment,state_reason,start_time,excluded_nodes"
+#define FIELDS                                                                                     \
+    "fields=job_id,job_state,nodes,admin_comment,state_reason,start_time,excluded_nodes,"          \
+    "partition"
 #define PAUSE_US INT64_C(200000)
 #define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
 #define SILENCE_MS 60000 /* the stream says something every 15 seconds */
@@ -28,9 +30,7 @@ struct slurmlink {
     const char *bridge;
     struct kubeserver *s;
     struct kubeloop *loop;
-    slurmlink_changed_fn *changed;
-    void (*synced)(void *ctx);
-    void *ctx;
+    struct slurmlink_heard heard;
     struct kubemap jobs; /* by number */
     char *cursor, *page;
     bool list_wanted, listing, is_synced;
@@ -49,8 +49,8 @@ static void begin_stream(void *ctx);
 static void ask_page(void *ctx);
 static void tell_kept(void *ctx);
 
-int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn *changed,
-                  void (*synced)(void *ctx), void *ctx, struct slurmlink **ret)
+int slurmlink_new(struct kubeserver *s, const char *bridge, const struct slurmlink_heard *heard,
+                  struct slurmlink **ret)
 {
     struct slurmlink *l = calloc(1, sizeof(*l));
 
@@ -60,9 +60,7 @@ int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn
     l->bridge = bridge;
     l->loop = kubeserver_loop(s);
     l->lost_us = now_mono_us();
-    l->changed = changed;
-    l->synced = synced;
-    l->ctx = ctx;
+    l->heard = *heard;
     l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
     l->list = (struct kubetimer){ .fn = ask_page, .ctx = l };
     l->again = (struct kubetimer){ .fn = tell_kept, .ctx = l };
@@ -80,6 +78,7 @@ static void free_job(void *job)
     free(j->word);
     free(j->reason);
     free(j->excluded);
+    free(j->partition);
     free(j);
 }
 
@@ -217,6 +216,7 @@ static void take_job(struct slurmlink *l, const json_t *one)
     if (!job || !keep_text(&job->nodes, kubejson_text(one, "nodes")) ||
         !keep_text(&job->word, word) ||
         !keep_text(&job->excluded, kubejson_text(one, "excluded_nodes")) ||
+        !keep_text(&job->partition, kubejson_text(one, "partition")) ||
         !keep_text(&job->reason, kubejson_text(one, "state_reason")))
         return;
     job->state = state_of(word);
@@ -227,7 +227,7 @@ static void take_job(struct slurmlink *l, const json_t *one)
         json_decref(job->comment);
         job->comment = TAKE_PTR(comment);
     }
-    l->changed(l->ctx, job);
+    l->heard.changed(l->heard.ctx, job);
 }
 
 static bool is_missing(const struct kubereply *reply)
@@ -255,7 +255,7 @@ static void take_answer(void *ctx, const struct kubereply *reply)
             job->missed_us = now;
         else if (now - job->missed_us >= SLURMLINK_SURE_US)
             job->state = SLURMJOB_GONE;
-        l->changed(l->ctx, job);
+        l->heard.changed(l->heard.ctx, job);
     }
     free(o);
 }
@@ -345,7 +345,7 @@ static void tell_one(void *ctx, const char *key, void *value)
 
     (void)key;
     if (slurmlink_is_kept(job))
-        l->changed(l->ctx, job);
+        l->heard.changed(l->heard.ctx, job);
 }
 
 static void tell_kept(void *ctx)
@@ -432,7 +432,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
         return;
     }
     l->is_synced = true;
-    l->synced(l->ctx);
+    l->heard.synced(l->heard.ctx);
 }
 
 static void ask_page(void *ctx)
@@ -467,7 +467,7 @@ static void hear_again(struct slurmlink *l)
     l->away = false;
     l->lost_us = 0;
     if (long_ago && l->is_synced)
-        l->synced(l->ctx);
+        l->heard.synced(l->heard.ctx);
 }
 
 static int take_line(void *ctx, const char *line, size_t len)
@@ -490,7 +490,9 @@ static int take_line(void *ctx, const char *line, size_t len)
         l->list_wanted = true;
         kubeloop_arm(l->loop, &l->list, now_mono_us());
     }
-    if (json_is_object(json_object_get(event, "job")))
+    if (strcmp(kubejson_text(event, "entity"), "WATCH_NODE") == 0)
+        l->heard.node(l->heard.ctx, kubejson_text(event, "name"));
+    else if (json_is_object(json_object_get(event, "job")))
         take_job(l, json_object_get(event, "job"));
     else if (id && *kubejson_text(event, "entity") && slurmlink_job(l, id))
         (void)slurmlink_ask(l, id); /* gone already? */
@@ -521,7 +523,7 @@ static void begin_stream(void *ctx)
     struct slurmlink *l = ctx;
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    strbuf_add(&path, "/penstock/v1/watch?types=job&objects=true&" FIELDS);
+    strbuf_add(&path, "/penstock/v1/watch?types=job,node&objects=true&" FIELDS);
     if (l->cursor)
         strbuf_addf(&path, "&cursor=%s", l->cursor);
     if (kubecall_start(l->s,

@@ -28,6 +28,7 @@ struct slurmjob {
     char *word;        /* its state, "TIMEOUT" */
     char *reason;      /* why it waits */
     char *excluded;    /* nodes that it must not have; "" */
+    char *partition;   /* or several, with commas */
     int64_t start_s;   /* expected; 0: not known */
     int64_t missed_us; /* when it was first said not to be there; 0: it was not */
     bool holds;        /* it has ended, and has its nodes yet */
@@ -39,9 +40,16 @@ struct slurmlink;
 
 typedef void slurmlink_changed_fn(void *ctx, const struct slurmjob *job);
 
+struct slurmlink_heard {
+    slurmlink_changed_fn *changed;
+    void (*node)(void *ctx, const char *name); /* something of it has changed */
+    void (*synced)(void *ctx);                 /* the first list is whole, or all answer again */
+    void *ctx;
+};
+
 /* s stays the caller's and is freed first.  bridge: whose jobs are ours; borrowed.  -ENOMEM. */
-int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn *changed,
-                  void (*synced)(void *ctx), void *ctx, struct slurmlink **ret);
+int slurmlink_new(struct kubeserver *s, const char *bridge, const struct slurmlink_heard *heard,
+                  struct slurmlink **ret);
 struct slurmlink *slurmlink_free(struct slurmlink *l); /* always NULL */
 bool slurmlink_is_synced(const struct slurmlink *l);
 /* For how long no stream has told anything; 0: one does. */

@@ -543,6 +543,12 @@ static void hear_job(void *ctx, const struct slurmjob *job)
     ++*(unsigned *)ctx;
 }
 
+static void hear_node(void *ctx, const char *name)
+{
+    (void)name;
+    ++*(unsigned *)ctx;
+}
+
 static void hear_sync(void *ctx)
 {
     ++*(unsigned *)ctx;
@@ -557,12 +563,13 @@ static void test_nobody_there(void **state)
     struct slurmlink *link = NULL;
     struct bridge *b = NULL;
     unsigned told = 0;
+    const struct slurmlink_heard heard = { hear_job, hear_node, hear_sync, &told };
 
     (void)state;
     nobody_begin(&kube);
     assert_int_equal(
         kubeserver_new(kube.loop, &kube.config, &(struct kubeserver_options){ "test" }, &slurm), 0);
-    assert_int_equal(slurmlink_new(slurm, "", hear_job, hear_sync, &told, &link), 0);
+    assert_int_equal(slurmlink_new(slurm, "", &heard, &link), 0);
     assert_int_equal(slurmlink_ask(link, 5), 0);
     assert_int_equal(bridge_new(kube.server, slurm, &o, &b), 0);
     nobody_turn(&kube, 6);
