@@ -66,7 +66,23 @@ class Bridge:
             assert self.daemon.stop() == 0, (self.folder / "bridge.log.stderr").read_text()
         self.api.__exit__()
         assert not forbidden(self.api.asked, "bridge.yaml"), "deploy/kubernetes/bridge.yaml does not allow this"
-        self.c.run("scancel", "-u", "root", check=False)
+        self.free_nodes()
+
+    def free_nodes(self):
+        """No bridge is left that says of jobs which are ending that their pods have stopped: nodes would be kept for ever, and whoever
+        ends the cluster would wait for them in vain."""
+        def is_empty():
+            lines = self.c.run("squeue", "-h", "-o", "%A %t", check=False).out.splitlines()
+            for job, state in map(str.split, lines):
+                if state == "CG":
+                    self.rest.delete(f"/penstock/v1/job/{job}/nodes")
+                else:
+                    self.c.run("scancel", job, check=False)
+            return not lines
+        daemon = getattr(self.rest, "daemon", None)  # a test may have another program there
+        if not daemon or not daemon.alive() or not self.c.up():
+            return
+        wait_until(is_empty, "no job is left")
 
     def pod(self, name, labels=None, notes=None, cpu="1", **spec):
         return self.api.create("pods", {
