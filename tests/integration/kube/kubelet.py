@@ -21,6 +21,7 @@ class Kubelet:
         self.killed = []  # pods that ended while a job ran in them
         self.hooks = []  # nodes whose pod had its last word, and its exit code
         self.names = [f"k{i + 1}" for i in range(nodes)]
+        self.hosts = {}  # node -> (CPUs, MiB) that slurmd finds there
         self.trouble = None
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -86,7 +87,8 @@ class Kubelet:
         name = pod["spec"]["hostname"]
         args = pod["spec"]["containers"][0]["args"]
         conf = args[args.index("--conf") + 1].strip("'")
-        self.c.start_slurmd(name, "-Z", "--conf", f"{conf} CPUs=2 RealMemory=500 Port={free_ports(1)[0]}")
+        cpus, memory = self.hosts.get(pod["spec"]["nodeName"], (2, 500))
+        self.c.start_slurmd(name, "-Z", "--conf", f"{conf} CPUs={cpus} RealMemory={memory} Port={free_ports(1)[0]}")
         self.slurmds[pod["metadata"]["uid"]] = name
         self.api.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Running"}}, sub="status")
         return True
