@@ -69,7 +69,7 @@ ROOMS = {
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "link", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "node", "resv",
              "starts", "submit", "update", "fed", "web", "ha", ""],
-    "kube": ["", "api", "make", "nodeset", "operator", "claim", "bridge", "doctor", "hook"],
+    "kube": ["", "api", "make", "nodeset", "operator", "claim", "external", "bridge", "doctor", "hook"],
     "penstock": ["", "past", "witness"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],

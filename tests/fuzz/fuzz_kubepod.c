@@ -12,7 +12,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubematch.h"
 #include "kube/bridge/jobmake.h"
-#include "kube/bridge/nodeshape.h"
+#include "kube/external/nodeshape.h"
 #include "kube/claim/podread.h"
 #include "kube/claim/devask.h"
 #include "kube/claim/devfill.h"

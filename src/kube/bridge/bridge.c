@@ -93,7 +93,7 @@ static void wake_waiting(void *ctx, const char *key, void *gang)
     const struct gang *g = gang;
     const struct slurmjob *job = g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL;
 
-    if (job && job->state == SLURMJOB_PENDING)
+    if ((job && job->state == SLURMJOB_PENDING) || (!job && g->no_node))
         bridgegang_wake(b, key, 0);
 }
 

@@ -10,7 +10,7 @@
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequeue.h"
 #include "kube/bridge/bridge.h"
-#include "kube/bridge/bridgenodes.h"
+#include "kube/external/bridgenodes.h"
 #include "kube/bridge/exclusion.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/slurmlink.h"
@@ -28,6 +28,8 @@ enum bridgewait {
 struct gang {
     struct bridge *b;
     json_t *uids;         /* of its pods: the members of an object */
+    bool unplanned;       /* slurmctld refused a job for the planned node */
+    bool no_node;         /* no node fits: it is woken when nodes change */
     json_t *bad_nodes;    /* of Slurm, which Kubernetes does not know: an array of names */
     uint32_t job_id;      /* 0: none */
     unsigned requests;    /* of the action under way */

@@ -17,10 +17,12 @@
 
 #define SETTLE_US INT64_C(100000)           /* pods come and go together */
 #define PLAN_US (INT64_C(5) * USEC_PER_SEC) /* a job that waits longer may be anywhere */
+#define HOST_US USEC_PER_SEC                /* or on any node of its domain */
 
 struct plan {
     int64_t until_mono_us;
-    bool over; /* others have been told */
+    int64_t host_mono_us; /* the node itself is meant until then */
+    bool over;            /* others have been told */
     char node[];
 };
 
@@ -117,6 +119,14 @@ static void walk_repellers(void *ctx, podnear_pod_fn *fn, void *arg)
     }
 }
 
+/* Pods of ours that are bound there. */
+static size_t count_there(void *ctx, const json_t *node)
+{
+    const struct bridge *b = ctx;
+
+    return json_object_size(json_object_get(kubemap_get(&b->there, kubejson_name(node)), "pods"));
+}
+
 static struct podnear_facts facts_of(const struct bridge *b, bool plans)
 {
     return (struct podnear_facts){ .node = find_node,
@@ -124,6 +134,7 @@ static struct podnear_facts facts_of(const struct bridge *b, bool plans)
                                    .pods = plans ? walk_planned : walk_pods,
                                    .repellers = walk_repellers,
                                    .scheduler = b->o.scheduler,
+                                   .load = count_there,
                                    .ctx = (void *)(uintptr_t)b };
 }
 
@@ -301,43 +312,67 @@ static bool may_be_there(void *ctx, const json_t *node)
     const struct bridge *b = fit->g->b;
 
     return !kubejson_has_text(fit->g->bad_nodes, slurm_name(b, kubejson_name(node))) &&
+           bridgenodes_may_have(b->externals, slurm_name(b, kubejson_name(node))) &&
            b->exclusion.meets(b->exclusion.ctx, fit->needs, node);
 }
 
 void bridgenear_plan(struct gang *g, const json_t *pods)
 {
     struct bridge *b = g->b;
-    const struct podnear_facts f = facts_of(b, true);
+    struct podnear_facts f = facts_of(b, true);
     const json_t *pod = json_array_get(pods, 0);
     _cleanup_json_ json_t *needs = NULL;
+    int64_t now = now_mono_us();
     const char *node;
     struct plan *plan;
     size_t size;
 
     free(kubemap_take(&b->planned, kubejson_uid(pod)));
-    if (json_array_size(pods) != 1 || !want_others(pods) || !knows_others(b, pods))
+    if (json_array_size(pods) != 1 || !want_others(pods) || !knows_others(b, pods) || g->unplanned)
         return;
+    f.hosts = json_object_size(b->near_gangs) > 1; /* else nobody comes with it */
     needs = b->exclusion.needs(b->exclusion.ctx, pod);
     node = needs ? podnear_choose(&f, pods, may_be_there, &(struct fit){ g, needs }) : NULL;
     size = node ? strlen(node) + 1 : 0;
     plan = node ? malloc(sizeof(*plan) + size) : NULL;
     if (!plan)
         return; /* its job is made as if there were no others */
-    *plan = (struct plan){ now_mono_us() + PLAN_US, false };
+    *plan = (struct plan){ now + PLAN_US, f.hosts ? now + HOST_US : now, false };
     memcpy(plan->node, node, size);
     if (kubemap_put(&b->planned, kubejson_uid(pod), plan) < 0)
         free(plan);
     else
-        bridgegang_wake(b, g->key, PLAN_US + SETTLE_US);
+        bridgegang_wake(b, g->key, (f.hosts ? HOST_US : PLAN_US) + SETTLE_US);
+}
+
+bool bridgenear_unplan(struct gang *g)
+{
+    const char *uid;
+    json_t *one;
+    bool had = false;
+
+    json_object_foreach(g->uids, uid, one)
+    {
+        struct plan *plan = kubemap_take(&g->b->planned, uid);
+
+        had = had || plan;
+        free(plan);
+    }
+    g->unplanned = g->unplanned || had;
+    return had;
 }
 
 /* A plan that is over: the job may be anywhere now, and so may others that it kept away. */
-static void end_plan(struct bridge *b, const json_t *pod)
+static void end_plan(struct bridge *b, const char *key, const json_t *pod)
 {
     struct plan *plan = kubemap_get(&b->planned, kubejson_uid(pod));
 
-    if (!plan || plan->over || now_mono_us() < plan->until_mono_us)
+    if (!plan || plan->over)
         return;
+    if (now_mono_us() < plan->until_mono_us) {
+        bridgegang_wake(b, key, plan->until_mono_us - now_mono_us() + SETTLE_US);
+        return;
+    }
     plan->over = true;
     if (json_object_size(b->near_gangs))
         kubeloop_arm(kubeserver_loop(b->kube), &b->near, now_mono_us() + SETTLE_US);
@@ -356,8 +391,12 @@ json_t *bridgenear_exclude(struct gang *g, const json_t *pods, bool *ret_all)
     if (is_free(g->b, pods))
         return TAKE_PTR(all);
     if (json_array_size(pods) == 1) {
-        end_plan(g->b, json_array_get(pods, 0));
-        f.plan = planned_node(g->b, json_array_get(pods, 0));
+        const json_t *pod = json_array_get(pods, 0);
+        const struct plan *plan = kubemap_get(&g->b->planned, kubejson_uid(pod));
+
+        end_plan(g->b, g->key, pod);
+        f.plan = planned_node(g->b, pod);
+        f.hosts = plan && now_mono_us() < plan->host_mono_us;
     }
     if (podnear_exclude(&f, pods, names, ret_all) < 0)
         return NULL;

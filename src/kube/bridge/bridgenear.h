@@ -14,6 +14,8 @@ bool bridgenear_is_open(struct gang *g, const json_t *pods);
 /* A job is about to be made for the pods: where is one to be that keeps pods like itself away?
  * Others take it for being there, for a while, so that pods which come together go apart. */
 void bridgenear_plan(struct gang *g, const json_t *pods);
+/* slurmctld refuses the job: was there a plan?  If so it is dropped, and none is made again. */
+bool bridgenear_unplan(struct gang *g);
 /* The names of nodes that a job of the pods must not have whatever their own words are: what other
  * pods say, and those of bad_nodes.  *ret_all: none is left.  The caller's; NULL: no memory, or
  * pods of others are not known yet. */

@@ -13,6 +13,7 @@
 #include "kube/api/kubematch.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
+#include "kube/bridge/bridgefit.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgenear.h"
@@ -37,10 +38,15 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
     g->requests--;
     if (reply->status == 200 && id > 0 && id <= UINT32_MAX) {
         g->job_id = g->job_id ? g->job_id : (uint32_t)id;
+        g->unplanned = false;
         if (!slurmlink_job(g->b->slurm, g->job_id)) /* the stream tells it, or it is asked for */
             bridgegang_wake(g->b, g->key, ASK_US);
     } else {
         g->failed = true; /* sent again with the same key */
+        if (first && reply->status && bridgenear_unplan(g)) {
+            bridgeact_end(g); /* it may be refused for the planned node alone */
+            return;
+        }
         log_limited(LOG_ERROR, "%s: no job was made: %d %s", g->key, reply->status,
                     first ? kubejson_text(first, "error") : reply->text);
         if (first && reply->status && (pods = json_array())) {
@@ -135,7 +141,8 @@ static json_t *gather_asks(struct bridge *b, const json_t *pods)
 
 void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
 {
-    _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
+    _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT,
+                                             why = STRBUF_INIT;
     _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL, *others = NULL;
     _cleanup_json_ json_t *root = NULL, *asks = NULL;
     const json_t *first = json_array_get(waiting, 0);
@@ -167,6 +174,11 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     }
     write_name(first, root, &name);
     excluded = others ? exclusion_of(&g->b->exclusion, g->b->nodes, waiting, others) : NULL;
+    g->no_node = excluded && !bridgefit_judge(g, waiting, others, excluded, &why);
+    if (g->no_node) { /* woken when nodes change */
+        bridgeact_tell(g, v->pods, "SlurmNoNode", strbuf_str(&why));
+        return;
+    }
     m = (struct jobmake){ .bridge = g->b->o.name,
                           .gang = g->key,
                           .pods = waiting,

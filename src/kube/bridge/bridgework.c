@@ -11,7 +11,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
-#include "kube/bridge/bridgedrain.h"
+#include "kube/external/bridgedrain.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeleave.h"

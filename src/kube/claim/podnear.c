@@ -665,11 +665,11 @@ static bool allows_node(const struct rules *r, const json_t *node)
 
 /* ---- a pod that wants its like elsewhere ----------------------------------------------------- */
 
-/* Each has a domain of its own, or as many in it as in others.  By hostname nodes do it. */
+/* Each has a domain of its own, or as many in it as in others. */
 static bool parts_pod(const struct rules *r, const struct rule *rule)
 {
     return json_array_size(r->pods) == 1 && rule->kind != RULE_NEAR && rule->insides &&
-           strcmp(key_of(rule), HOST) != 0;
+           (r->f->hosts || strcmp(key_of(rule), HOST) != 0);
 }
 
 struct choice {
@@ -677,13 +677,14 @@ struct choice {
     bool (*may)(void *ctx, const json_t *node);
     void *ctx;
     const char *best;
-    size_t least;
+    size_t least, load;
 };
 
 static void weigh_node(void *arg, const json_t *node)
 {
     struct choice *c = arg;
-    size_t there = 0;
+    const struct podnear_facts *f = c->r->f;
+    size_t there = 0, load;
 
     for (size_t i = 0; i < c->r->n; i++) {
         const struct rule *rule = &c->r->list[i];
@@ -694,11 +695,13 @@ static void weigh_node(void *arg, const json_t *node)
             return; /* in no domain */
         there += count_at(&rule->domains, key_of(rule), node);
     }
-    if ((!c->best || there < c->least) && allows_node(c->r, node) &&
-        podread_fits(json_array_get(c->r->pods, 0), node, c->r->f->scheduler) &&
-        c->may(c->ctx, node)) {
+    load = f->load ? f->load(f->ctx, node) : 0;
+    if ((!c->best || there < c->least || (there == c->least && load < c->load)) &&
+        allows_node(c->r, node) &&
+        podread_fits(json_array_get(c->r->pods, 0), node, f->scheduler) && c->may(c->ctx, node)) {
         c->best = kubejson_name(node);
         c->least = there;
+        c->load = load;
     }
 }
 
@@ -707,11 +710,12 @@ const char *podnear_choose(const struct podnear_facts *f, const json_t *pods,
 {
     __attribute__((cleanup(free_rules))) struct rules *r = NULL;
     struct err err = { .text = "" };
-    struct choice c = { NULL, may, ctx, NULL, 0 };
+    struct choice c = { NULL, may, ctx, NULL, 0, 0 };
     bool parts = false;
 
     if (read_rules(pods, &r, &err) < 0)
         return NULL;
+    r->f = f;
     for (size_t i = 0; i < r->n; i++)
         parts = parts || parts_pod(r, &r->list[i]);
     if (!parts)

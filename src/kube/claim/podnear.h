@@ -23,6 +23,9 @@ struct podnear_facts {
     const char *scheduler;                                       /* of podread_fits() */
     void *ctx;
     const char *plan; /* of podnear_exclude(): a node of podnear_choose(); NULL: none */
+    bool hosts;       /* a plan is of a single node, where single nodes are meant */
+    /* How much is on the node beside; NULL: not known. */
+    size_t (*load)(void *ctx, const json_t *node);
 };
 
 /* Does the pod ask for something of other pods?  Does it keep others away? */
@@ -33,8 +36,8 @@ bool podnear_repels(const json_t *pod);
  * is not known, or cannot be had), -ENOMEM. */
 int podnear_check(const json_t *pods, struct err *err);
 /* A node in the domain where a pod would do best that keeps pods like itself away or wants them
- * spread, by whatever is there: the emptiest one.  may: can the pod be there for other reasons?
- * NULL: it says no such thing, or there is none.  Borrowed. */
+ * spread, by whatever is there: the emptiest one, and there the emptiest node.  may: can the pod be
+ * there for other reasons?  NULL: it says no such thing, or there is none.  Borrowed. */
 const char *podnear_choose(const struct podnear_facts *f, const json_t *pods,
                            bool (*may)(void *ctx, const json_t *node), void *ctx);
 /* Add the names of nodes that none of the pods may have to an array.  Checked pods only.  A gang

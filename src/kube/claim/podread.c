@@ -180,21 +180,26 @@ static bool is_own_taint(const json_t *taint, const char *scheduler)
            strcmp(kubejson_text(taint, "value"), scheduler) == 0;
 }
 
-bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler)
+enum podread_misfit podread_misfit(const json_t *pod, const json_t *node, const char *scheduler)
 {
     const json_t *tolerations = kubejson_at(pod, "spec.tolerations");
     size_t i;
     json_t *one;
 
     if (kubejson_true(node, "spec.unschedulable") || kubejson_is_deleted(node))
-        return false;
+        return PODREAD_CORDONED;
     json_array_foreach(kubejson_at(node, "spec.taints"), i, one)
     {
         if (strcmp(kubejson_text(one, "effect"), "PreferNoSchedule") != 0 &&
             !is_own_taint(one, scheduler) && !kubematch_tolerates(tolerations, one))
-            return false;
+            return PODREAD_TAINTED;
     }
-    return kubematch_selects(json_object_get(pod, "spec"), node);
+    return kubematch_selects(json_object_get(pod, "spec"), node) ? PODREAD_FITS : PODREAD_UNNAMED;
+}
+
+bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler)
+{
+    return podread_misfit(pod, node, scheduler) == PODREAD_FITS;
 }
 
 /* ---- the taint of nodes that both Kubernetes and Slurm have ---------------------------------- */

@@ -37,6 +37,9 @@ const char *podread_native_group(const json_t *pod);
 /* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler:
  * the value of our own taint, which every pod of ours tolerates. */
 bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler);
+/* And why not; a node that is being deleted is taken for a cordoned one. */
+enum podread_misfit { PODREAD_FITS, PODREAD_CORDONED, PODREAD_TAINTED, PODREAD_UNNAMED };
+enum podread_misfit podread_misfit(const json_t *pod, const json_t *node, const char *scheduler);
 
 /* BRIDGE_TAINT=SCHEDULER:NoExecute of nodes that both Kubernetes and Slurm have keeps pods away
  * that no job of Slurm places. */

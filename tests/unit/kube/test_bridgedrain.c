@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgedrain.h"
+#include "kube/external/bridgedrain.h"
 
 /* have: a node as slurmrestd writes it; NULL: none.  said: the sentence. */
 static void note_and_check(json_t *drains, const char *have, bool changed, const char *said)

@@ -321,10 +321,18 @@ static bool may_be_there(void *ctx, const json_t *node)
 }
 
 /* The emptiest domain, where the pod may be; its job is to have no node of another one. */
+/* The later ones of the nodes have less; n6 is in no zone, and has none. */
+static size_t count_load(void *ctx, const json_t *node)
+{
+    (void)ctx;
+    return 9 - (size_t)(kubejson_name(node)[1] - '0') / 2;
+}
+
 static void test_choice(void **state)
 {
     static const struct {
         const char *spec, *there, *except, *node, *excluded;
+        bool hosts;
     } cases[] = {
         { SPREAD("\"topologyKey\":\"zone\",\"maxSkew\":2"), "x@n1", "n3", "n4", "n1 n2 n6" },
         { SPREAD("\"topologyKey\":\"zone\",\"maxSkew\":2"), "x@n3 x@n4 x@n1", "", "n1",
@@ -333,6 +341,9 @@ static void test_choice(void **state)
         { AWAY(TERM(ZONE, "x")), "x@n1 x@n3", "", "", "n1 n2 n3 n4 n5" },
         { AWAY(TERM(ZONE, "y")), "x@n1", "", "", "" }, /* it does not mean itself */
         { SPREAD("\"topologyKey\":\"" HOST "\""), "", "", "", "" },
+        /* Where single nodes are planned: one where none is, that has the least. */
+        { SPREAD("\"topologyKey\":\"" HOST "\""), "x@n4", "n5", "n6", "n1 n2 n3 n4 n5", true },
+        { AWAY(TERM(HOST, "x")), "x@n5 x@n4", "n6", "n2", "n1 n3 n4 n5 n6", true },
         { "{}", "", "", "", "" },
     };
 
@@ -345,6 +356,8 @@ static void test_choice(void **state)
         char text[100];
         bool all;
 
+        f.hosts = cases[i].hosts;
+        f.load = cases[i].hosts ? count_load : NULL;
         f.plan = podnear_choose(&f, pods, may_be_there, (void *)(uintptr_t)cases[i].except);
         assert_string_equal(f.plan ? f.plan : "", cases[i].node);
         assert_int_equal(podnear_exclude(&f, pods, names, &all), 0);

@@ -37,6 +37,8 @@ void bridgenodes_see(struct bridgenodes *l, const json_t *before, const json_t *
 void bridgenodes_look(struct bridgenodes *l, const json_t *node);
 /* Something of the node has changed in Slurm. */
 void bridgenodes_hear(struct bridgenodes *l, const char *name);
+/* Does slurmctld have the node?  True also while that is not known. */
+bool bridgenodes_may_have(const struct bridgenodes *l, const char *name);
 /* Nodes of both worlds that are drained in Slurm, as bridgedrain.h has them.  Borrowed. */
 const json_t *bridgenodes_drains(const struct bridgenodes *l);
 /* Kubernetes' nodes are all known: look at them. */

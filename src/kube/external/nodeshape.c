@@ -1,5 +1,5 @@
 /* nodeshape.c - see nodeshape.h */
-#include "kube/bridge/nodeshape.h"
+#include "kube/external/nodeshape.h"
 
 #include <errno.h>
 #include <stdio.h>

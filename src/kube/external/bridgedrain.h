@@ -8,8 +8,8 @@
 
 #include "base/strbuf.h"
 
-/* What slurmrestd says of a node now: have NULL: slurmctld has no such node, which says nothing.  In
- * drains it is changed.  True: it is drained, or is not any more, or for another reason; out: a
+/* What slurmrestd says of a node now: have NULL: slurmctld has no such node, which says nothing.
+ * In drains it is changed.  True: it is drained, or is not any more, or for another reason; out: a
  * sentence of that, "" where nothing is to be said. */
 bool bridgedrain_note(json_t *drains, const char *name, const json_t *have, struct strbuf *out);
 /* Forget the nodes that are not members of seen.  True: there were some. */

@@ -2,7 +2,7 @@
  *
  * The key of the queue is the node's name in Slurm.  Work on it asks slurmrestd for the node, does
  * one action, and looks again until there is nothing to do. */
-#include "kube/bridge/bridgenodes.h"
+#include "kube/external/bridgenodes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequeue.h"
-#include "kube/bridge/bridgedrain.h"
+#include "kube/external/bridgedrain.h"
 #include "kube/claim/bridgekeys.h"
-#include "kube/bridge/nodeshape.h"
+#include "kube/external/nodeshape.h"
 #include "kube/claim/podread.h"
 
 #define API "/slurm/v0.0.45/"
@@ -34,6 +34,7 @@ struct bridgenodes {
     struct kubequeue *queue;
     struct kubemap works; /* under way, by their keys */
     struct kubetimer again;
+    json_t *known;  /* the names of the last whole list; NULL: there was none */
     json_t *drains; /* of nodes of both worlds: bridgedrain.h */
     json_t *heard;  /* names of nodes that have changed in Slurm, and are to be looked at */
     struct kubetimer gather;
@@ -87,6 +88,11 @@ static bool is_answered(const struct kubereply *reply)
 {
     return reply->status >= 200 && reply->status <= 299 &&
            json_array_size(json_object_get(reply->body, "errors")) == 0;
+}
+
+bool bridgenodes_may_have(const struct bridgenodes *l, const char *name)
+{
+    return !l->known || json_object_get(l->known, name);
 }
 
 /* ---- drains ---------------------------------------------------------------------------------- */
@@ -343,6 +349,8 @@ static void take_page(void *ctx, const struct kubereply *reply)
     }
     if (!*more) { /* else there was no memory, and what was not seen may be there */
         kubeinformer_walk(*l->f.nodes, add_missing, l);
+        json_decref(l->known);
+        l->known = json_incref(l->seen);
         if (bridgedrain_keep(l->drains, l->seen))
             l->f.drained(l->f.ctx);
         if (l->f.scheduler)
@@ -413,6 +421,7 @@ struct bridgenodes *bridgenodes_free(struct bridgenodes *l)
         return NULL;
     kubeloop_disarm(l->loop, &l->again);
     kubeloop_disarm(l->loop, &l->gather);
+    json_decref(l->known);
     json_decref(l->drains);
     json_decref(l->heard);
     l->queue = kubequeue_free(l->queue);

@@ -1,5 +1,5 @@
 /* bridgedrain.c - see bridgedrain.h */
-#include "kube/bridge/bridgedrain.h"
+#include "kube/external/bridgedrain.h"
 
 #include <string.h>
 
