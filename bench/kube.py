@@ -39,9 +39,18 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / CLK
 
 
+PROGRAMS, TROUBLES = [], []  # what must live while it is waited for; what went wrong in threads
+
+
 def wait(what, limit_s, ready):
+    """A program that has ended, or a thread, brings nothing any more: that is told at once, and not after the limit."""
     end = time.monotonic() + limit_s
     while not ready():
+        for program in PROGRAMS:
+            if program.process.poll() is not None:
+                raise SystemExit(f"{what}: {program.process.args[0]} has ended with {program.process.returncode}\n{program.tail()}")
+        if TROUBLES:
+            raise SystemExit(f"{what}: {TROUBLES[0]}")
         if time.monotonic() > end:
             raise SystemExit(f"not within {limit_s} s: {what}")
         time.sleep(0.01)
@@ -51,15 +60,25 @@ class Beside:
     """A program beside an API server."""
 
     def __init__(self, argv, folder, env):
-        self.log = open(folder / "kube.log", "wb")
+        self.log = open(folder / "kube.log", "w+b")
         self.process = subprocess.Popen(argv, env=env, stdout=self.log, stderr=self.log)
 
+    def tail(self):
+        self.log.seek(0)
+        return self.log.read()[-2000:].decode(errors="replace")
+
     def __enter__(self):
+        PROGRAMS.append(self)
         return self
 
     def __exit__(self, *_):
+        PROGRAMS.remove(self)
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.log.close()
 
 
@@ -247,6 +266,13 @@ class Slurm(BaseHTTPRequestHandler):
 
 
 def run_pods(api, workers):
+    try:
+        run_all(api, workers)
+    except Exception as trouble:  # told by whoever waits
+        TROUBLES.append(f"the kubelet: {trouble!r}")
+
+
+def run_all(api, workers):
     """A scheduler and a kubelet for all: a pod that is there runs, is ready, and registers."""
     done = 0
     while done < workers:
@@ -309,11 +335,25 @@ def measure_operator(build, workers):
                  requests=api.requests - asked)
 
 
-def main():
-    args = sys.argv[1:]
-    build = args.pop(0) if args and args[0] not in ("bridge", "operator") else str(HERE.parent / "build")
+def read_arguments(args):
+    """The build folder, what is measured, and its numbers; what is neither ends with a sentence."""
+    modes = ("bridge", "operator")
+    build = Path(args.pop(0) if args and args[0] not in modes else HERE.parent / "build")
     what, *numbers = args or ["operator"]
-    numbers = [int(n) for n in numbers]
+    if not (build / "src/kube/penstock-operator").exists():
+        wrong = f"{build} is no build folder, and neither of {' and '.join(modes)}"
+    elif what not in modes:
+        wrong = f"{what}: bridge and operator are measured; a real API server is that of tests/kube/run"
+    elif not all(n.isdigit() for n in numbers):
+        wrong = f"{next(n for n in numbers if not n.isdigit())} is no number"
+    else:
+        return build, what, [int(n) for n in numbers]
+    print(f"bench/kube.py: {wrong}\n{__doc__.split(chr(10) * 2)[1]}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def main():
+    build, what, numbers = read_arguments(sys.argv[1:])
     if what == "operator":
         measure_operator(build, *(numbers or [5000]))
     else:
