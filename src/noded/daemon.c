@@ -414,6 +414,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     Pst__NodeRecord *hw = NULL;
     struct conf *own = NULL;
     char *line = NULL;
+    bool same;
     int r;
 
     if (load_conf(d, &conf, err) < 0) {
@@ -432,6 +433,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
         (void)conf_free(conf);
         return r;
     }
+    same = hw_described_same(d->node, node);
     d->conf = conf;
     d->node = node;
     (void)conf_free(d->own_node);
@@ -445,6 +447,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     if (hw_record(d, &hw) == 0) { /* helpers are asked at the start alone */
         hw->changeable_features = TAKE_PTR(d->hardware->changeable_features);
         hw->active_features = TAKE_PTR(d->hardware->active_features);
+        same = same && hw_record_same(d->hardware, hw);
         pst__node_record__free_unpacked(d->hardware, NULL);
         d->hardware = hw;
         say_place(d);
@@ -466,6 +469,8 @@ int noded_reconfigure(struct noded *d, struct err *err)
     (void)conf_free(old);
     plugins_again(d);
     log_info("configuration read again");
+    if (!same)
+        report_changed(d);
     return 0;
 }
 

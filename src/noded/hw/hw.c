@@ -317,6 +317,31 @@ int hw_record(struct noded *d, Pst__NodeRecord **ret_record)
     return 0;
 }
 
+static bool text_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+bool hw_described_same(const struct conf_node *a, const struct conf_node *b)
+{
+    return a->boards == b->boards && a->sockets == b->sockets &&
+           a->cores_per_socket == b->cores_per_socket &&
+           a->threads_per_core == b->threads_per_core && a->cpus == b->cpus &&
+           a->real_memory_mib == b->real_memory_mib && a->tmp_disk_mib == b->tmp_disk_mib &&
+           text_same(a->gres, b->gres);
+}
+
+bool hw_record_same(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
+{
+    if (a->n_gres_topo != b->n_gres_topo || !text_same(a->gres_devices, b->gres_devices) ||
+        !text_same(a->gres_problem, b->gres_problem))
+        return false;
+    for (size_t i = 0; i < a->n_gres_topo; i++)
+        if (!pb_equal(&a->gres_topo[i]->base, &b->gres_topo[i]->base))
+            return false;
+    return true;
+}
+
 /* ---- processors ------------------------------------------------------------------------------ */
 
 static int os_ids(hwloc_topology_t topo, Pst__Processors *p)

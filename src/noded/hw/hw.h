@@ -24,6 +24,10 @@ char *hw_root(const struct conf *conf);
 /* The devices of the node.  -ENOMEM. */
 int hw_gres(const struct noded *d, struct gres_rows **ret);
 int hw_record(struct noded *d, Pst__NodeRecord **ret_record);
+/* Does a node of this line and record register as that one did?  Its features and
+ * the time at which slurmd started do not count: they may differ at any time. */
+bool hw_described_same(const struct conf_node *a, const struct conf_node *b);
+bool hw_record_same(const Pst__NodeRecord *a, const Pst__NodeRecord *b);
 /* Is the node described by its configuration, as one of several on this machine? */
 bool hw_configured_only(const struct noded *d);
 /* Does the configuration confine jobs to their CPUs? */

@@ -62,6 +62,7 @@ struct reporter {
     char *drain_reason; /* until acknowledged */
     char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
+    bool changed;    /* since it registered: the node is another one than it said */
     bool keyless;    /* of this connection: the controller's key cannot be kept here */
     bool conf_taken; /* since the last registration was sent, or to be told */
     uint64_t heartbeat_s;
@@ -148,6 +149,13 @@ void report_conf_failed(struct noded *d)
 
     if (r->registered) /* else it is about to hear that it is not let in */
         dialer_drop(r->dialer, "the configuration in force cannot be taken");
+}
+
+void report_changed(struct noded *d)
+{
+    struct reporter *r = d->reporter;
+
+    r->changed = r->registered; /* else the registration tells */
 }
 
 /* ---- acknowledged ---------------------------------------------------------------------------- */
@@ -289,6 +297,10 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct reporter *r = prepare->data;
 
+    if (r->changed) { /* what is on its way meanwhile counts for the node as it was: none of it does */
+        r->changed = false;
+        dialer_drop(r->dialer, "the node registers again as it is configured now");
+    }
     if (r->dirty)
         flush_queue(r);
 }
@@ -424,6 +436,7 @@ static void register_node(struct reporter *r)
     struct flight *f = calloc(1, sizeof(*f));
 
     forget_all(r);
+    r->changed = false;
     jobs_each(&r->d->jobs, count_job, &c);
     if (f && send_registration(r, &c, f) == 0) {
         f->registration = true;

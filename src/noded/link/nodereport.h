@@ -27,4 +27,7 @@ void report_drain(struct noded *d, const char *reason);
  * leave the controller. */
 void report_conf_taken(struct noded *d);
 void report_conf_failed(struct noded *d);
+/* The node has other devices, or is described otherwise, than it registered with: it does so
+ * again. */
+void report_changed(struct noded *d);
 void report_energy(struct noded *d); /* the energy was measured */

@@ -1,0 +1,64 @@
+"""scontrol reconfigure with running slurmds: what the node is after it, without a restart of any daemon."""
+
+import socket
+
+from conftest import wait_until
+
+OVERRIDES = "SlurmdParameters=config_overrides\n"
+
+
+def strict(make_cluster, gres="", **options):
+    """A cluster whose nodes must be what slurm.conf says."""
+    c = make_cluster(start=False, **options)
+    c.write_conf(c.conf_text().replace(OVERRIDES, ""))
+    (c.conf.parent / "gres.conf").write_text(gres)
+    return c.start()
+
+
+def look(c, node):
+    return c.run("sinfo", "-h", "-n", node, "-o", "%t %E").out.strip()
+
+
+def reconfigure(c, path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    c.run("scontrol", "reconfigure")
+
+
+def test_gres_conf_has_less_and_again_enough(make_cluster):
+    c = strict(make_cluster, "Name=tape Count=4\n", nodes=2, conf="GresTypes=tape", node_options="Gres=tape:4")
+    job = c.sbatch("-w", "node1", "--gres=tape:1", "-o", "lives", wrap="while [ ! -e go ]; do sleep .1; done; echo end")
+    c.wait_state(job, "RUNNING")
+    file = c.conf.parent / "gres.conf"
+    reconfigure(c, file, "Count=4", "Count=2")
+    wait_until(lambda: look(c, "node2") == "inval gres/tape count reported lower than configured (2 < 4)", "node2 is found out")
+    wait_until(lambda: look(c, "node1").startswith("inval gres/tape"), "node1 is found out while it works")
+    reconfigure(c, file, "Count=2", "Count=4")
+    wait_until(lambda: look(c, "node2") == "idle none", "node2 is good again")
+    wait_until(lambda: look(c, "node1") == "mix none", "node1 is good again")
+    (c.work / "go").touch()
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
+    assert (c.work / "lives").read_text() == "end\n"
+
+
+def test_more_memory_than_there_is(make_cluster):
+    host = socket.gethostname().split(".")[0]  # a node of another name is taken at its word
+    c = make_cluster(start=False, nodes=1, cpus=1)
+    c.node_names = [host]
+    c.write_conf(c.conf_text().replace(OVERRIDES, "").replace(f"NodeName={host} NodeHostname={host}", f"NodeName={host}"))
+    c.start()
+    reconfigure(c, c.conf, "RealMemory=2000", "RealMemory=999999999")
+    wait_until(lambda: look(c, host).startswith("inval Low RealMemory (reported:"), "the lack of memory is found")
+    reconfigure(c, c.conf, "RealMemory=999999999", "RealMemory=2000")
+    wait_until(lambda: look(c, host) == "idle none", "the node is good again")
+
+
+def test_nothing_of_the_node_has_changed(make_cluster):
+    """The connection stays: a thousand nodes need not come back for a change of KillWait."""
+    c = strict(make_cluster, nodes=1, cpus=1)
+    log = c.dir / "log" / "slurmd-node1.log"
+    reconfigure(c, c.conf, "KillWait=2", "KillWait=3")
+    wait_until(lambda: "configuration read again" in log.read_text(), "slurmd has read it")
+    c.run("srun", "true")
+    assert log.read_text().count("registered with the controller") == 1
