@@ -260,6 +260,16 @@ const char *conf_word_find(enum conf_table_id table, int key, const char *word, 
     return o ? o->name : NULL;
 }
 
+size_t conf_words(enum conf_table_id table, int key, const char **ret, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(options) && n < room; i++)
+        if (options[i].table == table && options[i].key == key)
+            ret[n++] = options[i].name;
+    return n;
+}
+
 static int option_number(const struct conf_opt *o, const char *key, const char *text, size_t len,
                          struct err *err)
 {

@@ -166,3 +166,5 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
 
 /* The spelling of `word` as the table has it, or NULL. */
 const char *conf_word_find(enum conf_table_id table, int key, const char *word, size_t len);
+/* The words that a key knows, in order; gives how many of them are in ret. */
+size_t conf_words(enum conf_table_id table, int key, const char **ret, size_t room);

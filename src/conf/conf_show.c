@@ -14,6 +14,7 @@
 
 #include "base/wordlist.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "version.h"
@@ -161,6 +162,74 @@ static void show_upper(const struct show *s, const struct show_row *r)
     for (char *p = text; p && *p; p++)
         *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
     put_row(s, label_of(r), text);
+}
+
+#define WORDS_MAX 128 /* more than DebugFlags has */
+
+/* A list by its flags, as the daemons hold it: each of `names` that is in it, in their order and
+ * spelling, then what else was written. */
+static void show_spelled(const struct show *s, const struct show_row *r, const char *const *names,
+                         size_t n)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const char *value = or_null(s, r->key);
+
+    for (size_t i = 0; value && i < n; i++)
+        if (wordlist_has_nocase(value, names[i]))
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", names[i]);
+    for (const char *p = value; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ","), i = 0;
+
+        while (i < n && (strncasecmp(names[i], p, len) != 0 || names[i][len]))
+            i++;
+        if (i == n)
+            strbuf_addf(&sb, "%s%.*s", sb.len ? "," : "", (int)len, p);
+        p += len;
+    }
+    put_row(s, label_of(r), sb.len ? strbuf_str(&sb) : r->text);
+}
+
+static void show_words(const struct show *s, const struct show_row *r)
+{
+    const char *names[WORDS_MAX];
+
+    show_spelled(s, r, names, conf_words(CONF_TBL_KEY, (int)r->key, names, WORDS_MAX));
+}
+
+static void show_preempt_mode(const struct show *s, const struct show_row *r)
+{
+    static const char *const names[] = { "GANG",    "OFF",     "CANCEL", "PRIORITY",
+                                         "REQUEUE", "SUSPEND", "WITHIN" };
+
+    show_spelled(s, r, names, ARRAY_SIZE(names));
+}
+
+static void show_governors(const struct show *s, const struct show_row *r)
+{
+    static const char *const names[] = { "Conservative", "OnDemand",  "Performance", "PowerSave",
+                                         "SchedUtil",    "UserSpace", "Low",         "Medium",
+                                         "High",         "HighM1" };
+
+    show_spelled(s, r, names, ARRAY_SIZE(names));
+}
+
+/* YES is another word for ALL. */
+static void show_part_limits(const struct show *s, const struct show_row *r)
+{
+    if (strcasecmp(conf_str(s->c, r->key), "YES") == 0)
+        put_row(s, label_of(r), "ALL");
+    else
+        show_upper(s, r);
+}
+
+/* A level may be written as its number. */
+static void show_level(const struct show *s, const struct show_row *r)
+{
+    const char *value = or_null(s, r->key);
+    enum log_level level;
+
+    put_row(s, label_of(r),
+            value && log_level_parse(value, &level) == 0 ? log_level_name(level) : value);
 }
 
 static void show_user(const struct show *s, const struct show_row *r)
@@ -363,6 +432,7 @@ static void show_conf_path(const struct show *s, const struct show_row *r)
 #define L(label, sym) { label, CONF_##sym, show_typed, NULL },
 #define F(sym, fn) { NULL, CONF_##sym, fn, NULL },
 #define D(sym, text) { NULL, CONF_##sym, show_or_text, text },
+#define W(sym, fn, text) { NULL, CONF_##sym, fn, text },
 #define T(label, text) { label, CONF_KEY_MAX_, show_text, text },
 #define X(label, fn) { label, CONF_KEY_MAX_, fn, NULL },
 
@@ -401,16 +471,16 @@ static const struct show_row show_rows[] = {
     K(CLUSTER_NAME)
     K(COMMUNICATION_PARAMETERS)
     K(COMPLETE_WAIT)
-    D(CPU_FREQ_DEF, "Unknown")
-    K(CPU_FREQ_GOVERNORS)
+    W(CPU_FREQ_DEF, show_governors, "Unknown")
+    F(CPU_FREQ_GOVERNORS, show_governors)
     F(CRED_TYPE, show_cred_type)
     K(DATA_PARSER_PARAMETERS)
-    K(DEBUG_FLAGS)
+    F(DEBUG_FLAGS, show_words)
     F(DEF_MEM_PER_NODE, show_memory)
     K(DEPENDENCY_PARAMETERS)
     K(DISABLE_ROOT_JOBS)
     F(EIO_TIMEOUT, show_bare)
-    F(ENFORCE_PART_LIMITS, show_upper)
+    F(ENFORCE_PART_LIMITS, show_part_limits)
     F(EPILOG, show_multi)
     K(EPILOG_MSG_TIME)
     F(EPILOG_SLURMCTLD, show_multi)
@@ -425,7 +495,7 @@ static const struct show_row show_rows[] = {
     T("HASH_VAL", conf_show_caller)
     K(HASH_PLUGIN)
     K(HEALTH_CHECK_INTERVAL)
-    K(HEALTH_CHECK_NODE_STATE)
+    F(HEALTH_CHECK_NODE_STATE, show_words)
     K(HEALTH_CHECK_PROGRAM)
     F(HEALTH_CHECK_TIMEOUT, show_health_timeout)
     K(HTTP_PARSER_TYPE)
@@ -450,7 +520,7 @@ static const struct show_row show_rows[] = {
     K(LAUNCH_PARAMETERS)
     K(LICENSE_PARAMETERS)
     K(LICENSES)
-    K(LOG_TIME_FORMAT)
+    F(LOG_TIME_FORMAT, show_words)
     K(MAIL_DOMAIN)
     K(MAIL_PROG)
     K(MAX_ARRAY_SIZE)
@@ -478,7 +548,7 @@ static const struct show_row show_rows[] = {
     K(OVER_TIME_LIMIT)
     D(PLUGIN_DIR, PENSTOCK_PREFIX "/lib/slurm")
     K(PLUG_STACK_CONFIG)
-    F(PREEMPT_MODE, show_upper)
+    F(PREEMPT_MODE, show_preempt_mode)
     K(PREEMPT_PARAMETERS)
     K(PREEMPT_TYPE)
     K(PREEMPT_EXEMPT_TIME)
@@ -490,7 +560,7 @@ static const struct show_row show_rows[] = {
     K(PRIORITY_DECAY_HALF_LIFE)
     K(PRIORITY_CALC_PERIOD)
     K(PRIORITY_FAVOR_SMALL)
-    D(PRIORITY_FLAGS, "")
+    W(PRIORITY_FLAGS, show_words, "")
     K(PRIORITY_MAX_AGE)
     K(PRIORITY_TYPE)
     F(PRIORITY_USAGE_RESET_PERIOD, show_upper)
@@ -501,7 +571,7 @@ static const struct show_row show_rows[] = {
     K(PRIORITY_WEIGHT_PARTITION)
     K(PRIORITY_WEIGHT_QOS)
     K(PRIORITY_WEIGHT_TRES)
-    D(PRIVATE_DATA, "none")
+    W(PRIVATE_DATA, show_words, "none")
     K(PROCTRACK_TYPE)
     F(PROLOG, show_multi)
     F(PROLOG_EPILOG_TIMEOUT, show_bare)
@@ -512,7 +582,7 @@ static const struct show_row show_rows[] = {
     D(PROPAGATE_RESOURCE_LIMITS, "ALL")
     K(PROPAGATE_RESOURCE_LIMITS_EXCEPT)
     K(REBOOT_PROGRAM)
-    K(RECONFIG_FLAGS)
+    F(RECONFIG_FLAGS, show_words)
     K(REQUEUE_EXIT)
     K(REQUEUE_EXIT_HOLD)
     K(RESUME_FAIL_PROGRAM)
@@ -531,24 +601,24 @@ static const struct show_row show_rows[] = {
     F(SELECT_TYPE_PARAMETERS, show_upper)
     F(SLURM_USER, show_user)
     K(SLURMCTLD_ADDR)
-    K(SLURMCTLD_DEBUG)
+    F(SLURMCTLD_DEBUG, show_level)
     F(SLURMCTLD_HOST, show_multi)
     K(SLURMCTLD_HTTP_AUTH_PARAMETERS)
     K(SLURMCTLD_LOG_FILE)
     K(SLURMCTLD_PORT)
-    K(SLURMCTLD_SYSLOG_DEBUG)
+    F(SLURMCTLD_SYSLOG_DEBUG, show_level)
     K(SLURMCTLD_PRIMARY_OFF_PROG)
     K(SLURMCTLD_PRIMARY_ON_PROG)
     K(SLURMCTLD_TIMEOUT)
     K(SLURMCTLD_PARAMETERS)
-    K(SLURMD_DEBUG)
+    F(SLURMD_DEBUG, show_level)
     K(SLURMD_HTTP_AUTH_PARAMETERS)
     K(SLURMD_LOG_FILE)
     K(SLURMD_PARAMETERS)
     K(SLURMD_PID_FILE)
     K(SLURMD_PORT)
     K(SLURMD_SPOOL_DIR)
-    K(SLURMD_SYSLOG_DEBUG)
+    F(SLURMD_SYSLOG_DEBUG, show_level)
     K(SLURMD_TIMEOUT)
     F(SLURMD_USER, show_user)
     K(SLURM_SCHED_LOG_FILE)
