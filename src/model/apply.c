@@ -213,11 +213,19 @@ struct job *cluster_done_oldest(struct cluster *c)
     return c->done_head;
 }
 
+static uint32_t tasks_beyond(const Pst__JobRecord *r)
+{
+    uint32_t n = job_is_array(r) && job_is_pending(r) ? array_count(r->array_tasks) : 0;
+
+    return n ? n - 1 : 0;
+}
+
 static void job_attach(struct cluster *c, struct job *j)
 {
     bool holds = job_holds_resources(j->rec), done = !holds && job_is_ended(j->rec);
 
     c->njobs_state[job_state(j->rec)]++;
+    c->tasks_beyond += tasks_beyond(j->rec);
     model_tally(c, j->rec, true);
     model_usage_job(c, j->rec, true);
     model_charge(c, j, true);
@@ -237,6 +245,7 @@ static void job_attach(struct cluster *c, struct job *j)
 static void job_detach(struct cluster *c, struct job *j)
 {
     c->njobs_state[job_state(j->rec)]--;
+    c->tasks_beyond -= tasks_beyond(j->rec);
     model_tally(c, j->rec, false);
     model_usage_job(c, j->rec, false);
     model_charge(c, j, false);

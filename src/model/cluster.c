@@ -197,6 +197,11 @@ uint32_t cluster_count(const struct cluster *c, Pst__JobState state)
     return (size_t)state < ARRAY_SIZE(c->njobs_state) ? c->njobs_state[state] : 0;
 }
 
+uint64_t cluster_count_tasks(const struct cluster *c)
+{
+    return c->jobs.count + c->tasks_beyond;
+}
+
 const Pst__AllocGroup *alloc_group(const Pst__Alloc *alloc, size_t position)
 {
     for (size_t g = 0; g < alloc->n_groups; g++) {

@@ -176,6 +176,7 @@ struct cluster {
     bool done_unsorted;       /* order is made when cluster_done_oldest() asks for it */
     bool nodes_changed;       /* within an apply: node ids and names are paired anew */
     uint32_t njobs_state[12]; /* jobs by base state */
+    uint64_t tasks_beyond;    /* tasks that wait in arrays' records, but for one of each record */
     const struct cluster_observer *observer;
     struct assoc_mgr *am; /* accounts, users, associations, QOS */
     struct am_observer am_observer;
@@ -252,6 +253,8 @@ typedef void charged_part_fn(void *ctx, uint32_t uid, const char *account, uint3
 void cluster_charged_parts(const struct cluster *c, uint32_t qos_id, charged_part_fn *fn,
                            void *ctx);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
+/* All jobs, an array's tasks each.  O(1) */
+uint64_t cluster_count_tasks(const struct cluster *c);
 /* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after
  * a recovery O(n log n) once. */
 struct job *cluster_done_oldest(struct cluster *c);

@@ -344,8 +344,8 @@ static void take_crontab(struct change *ch)
     }
     if (code == 0)
         code = check_lines(ch);
-    if (code == 0 &&
-        ch->ctld->cluster->jobs.count + njobs > conf_num(ch->ctld->conf, CONF_MAX_JOB_COUNT))
+    if (code == 0 && cluster_count_tasks(ch->ctld->cluster) + njobs >
+                         conf_num(ch->ctld->conf, CONF_MAX_JOB_COUNT))
         code = ESLURM_MAX_JOB_COUNT;
     if (code) {
         core_error(ch->ctld, ch->cmd, code, ch->text[0] ? ch->text : NULL);

@@ -274,6 +274,15 @@ static bool check_reservation(struct submission *s)
            submission_fail(s, SLURM_ERROR);
 }
 
+static bool check_room(struct submission *s)
+{
+    uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
+
+    if (cluster_count_tasks(s->ctld->cluster) + n <= conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
+        return true;
+    return submission_fail(s, ESLURM_MAX_JOB_COUNT);
+}
+
 static bool check_array(struct submission *s)
 {
     uint32_t max = (uint32_t)conf_num(s->ctld->conf, CONF_MAX_ARRAY_SIZE);
@@ -291,7 +300,7 @@ static bool check_array(struct submission *s)
         return submission_fail(s, ESLURM_INVALID_ARRAY);
     if (throttle)
         SET(s->rec, array_task_throttle, throttle);
-    return true;
+    return check_room(s); /* there was some for one of its tasks */
 }
 
 /* What a job waits for is looked at when it has its number. */
@@ -441,13 +450,6 @@ static bool check_limits(struct submission *s)
 
     policy_note_asked(s->ctld, s->first, s->rec);
     return code == 0 || submission_fail(s, code);
-}
-
-static bool check_room(struct submission *s)
-{
-    if (s->ctld->cluster->jobs.count + s->het_offset < conf_num(s->ctld->conf, CONF_MAX_JOB_COUNT))
-        return true;
-    return submission_fail(s, ESLURM_MAX_JOB_COUNT);
 }
 
 /* The job can end before its deadline, should it start as early as it may. */

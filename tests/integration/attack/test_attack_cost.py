@@ -18,7 +18,7 @@ needs_root = pytest.mark.skipif(subprocess.run(["id", "-u"], capture_output=True
 pytestmark = needs_root
 
 NOBODY, OTHER = 65534, 65533
-CLUSTER = {"nodes": 2, "conf": "MaxArraySize=500001\nMaxJobCount=100000\nScronParameters=enable"}
+CLUSTER = {"nodes": 2, "conf": "MaxArraySize=500001\nMaxJobCount=1000000\nScronParameters=enable"}
 LONGEST = 2.5 * SLOW  # seconds that somebody else may wait; an idle controller takes a millisecond
 BACKOFF = 1804
 

@@ -166,6 +166,21 @@ def test_max_job_count(make_cluster):
     wait_until(lambda: c.run("sbatch", "-H", "--wrap", "true", check=False).rc == 0, "there is room again", 30)
 
 
+def test_tasks_of_arrays_count_as_jobs(make_cluster):
+    c = make_cluster(nodes=1, conf="MaxJobCount=6\nMinJobAge=300")
+    array = c.sbatch("-H", "--array=1-4", wrap="true")
+    assert "MaxJobCount limit reached" in c.refused("sbatch", "-H", "--array=1-3", "--wrap", "true")
+    c.sbatch("-H", "--array=1-2", wrap="true")
+    assert "MaxJobCount limit reached" in c.refused("sbatch", "-H", "--wrap", "true")
+    c.restart_ctld()
+    assert "MaxJobCount limit reached" in c.refused("sbatch", "-H", "--wrap", "true")
+    c.run("scontrol", "update", f"JobId={array}_3", "TimeLimit=5")  # a record of its own: still one job
+    assert "MaxJobCount limit reached" in c.refused("sbatch", "-H", "--wrap", "true")
+    c.run("scontrol", "release", array)
+    wait_until(lambda: not c.run("squeue", "-h", "-j", array).out, "the array ends")
+    assert "MaxJobCount limit reached" in c.refused("sbatch", "-H", "--wrap", "true")  # for MinJobAge they are known
+
+
 # ---- memory ----------------------------------------------------------------------------------------
 
 def test_memory_is_not_overcommitted(c):
