@@ -225,8 +225,10 @@ WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared"
 class World(Queries, Steps, More):
     """What a sequence of commands has made so far, as far as a generator needs to know."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, kinds=None):
+        """kinds: {name: weight} in place of KINDS"""
         self.rng = random.Random(seed)
+        self.kinds = kinds or dict(self.KINDS)
         self.jobs = 0  # submissions so far: a job's name in a sequence is its number
         self.resvs, self.parts, self.accounts, self.qos = [], [], [], []
 
@@ -471,9 +473,23 @@ class World(Queries, Steps, More):
              ("sinfo_more", 3),
              ("list_entity", 9), ("sreport", 2), ("show_more", 5), ("other_tools", 3), ("step_in_job", 5), ("inside", 5), ("srun_alone", 3),
              *More.MORE_KINDS)
+    GROUPS = {"jobs": ("submit", "submit_het", "submit_script", "submit_environment", "bulk", "submit_plain", "update_job", "act_on_job",
+                       "scancel", "salloc", "step_in_job", "inside", "srun_alone", "het_job", "on_component", "array", "depends", "placed",
+                       "placed_at", "scripted", "held_allocation")}
+
+    @classmethod
+    def kinds_of(cls, words):
+        """{name: weight} of words such as jobs (a group), others (all but the groups), array, array=20."""
+        weights, found = dict(cls.KINDS), {}
+        grouped = {name for group in cls.GROUPS.values() for name in group}
+        for word in words.split(","):
+            name, _, weight = word.partition("=")
+            names = [n for n in weights if n not in grouped] if name == "others" else cls.GROUPS.get(name, [name])
+            found.update({n: int(weight or weights[n]) for n in names})
+        return found
 
     def next(self):
-        kind = self.rng.choices([k for k, _ in self.KINDS], [w for _, w in self.KINDS])[0]
+        kind = self.rng.choices(list(self.kinds), list(self.kinds.values()))[0]
         if not self.jobs and kind in ("update_job", "act_on_job", "scancel"):
             kind = "submit_plain"
         command = getattr(self, kind)().strip()
