@@ -2,6 +2,7 @@
  *
  * Options become a TriggerRecord, of which the controller decides whether it may be. */
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-#define OFFSET_MAX 32767l
+#define OFFSET_MAX 32000l
 
 #define EVENT(x) OPT_BITS(t.events, 1u << PST__TRIGGER_EVENT__TRIG_##x), OPT_GIVEN(t.has_events)
 
@@ -120,9 +121,11 @@ static int take_offset(void *at, const struct opt *opt, const char *arg, struct 
     long n;
 
     (void)opt;
-    if (read_number(arg, -OFFSET_MAX, OFFSET_MAX, &n) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "Invalid offset: %s: -%ld to %ld seconds are possible",
-                       arg, OFFSET_MAX, OFFSET_MAX);
+    if (read_number(arg, LONG_MIN, LONG_MAX, &n) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid offset: %s is no number of seconds", arg);
+    if (n < -OFFSET_MAX || n > OFFSET_MAX)
+        return err_set(err, CLI_EXIT_FAILED, "The --offset parameter must be between +/-%ld",
+                       OFFSET_MAX);
     t->has_offset_s = true;
     t->offset_s = (int32_t)n;
     return 0;
@@ -265,11 +268,15 @@ static int tell_refused(const char *call, const struct err *err)
     return CLI_EXIT_FAILED;
 }
 
-/* The controller starts it by this path, mostly from a file system that all hosts share. */
-static void check_program(const char *path)
+/* The controller starts it by this path, mostly from a file system that all hosts share. What stands
+ * behind a blank are the program's arguments. */
+static void check_program(const char *text)
 {
+    _cleanup_free_ char *path = strndup(text, strcspn(text, " "));
     struct stat st;
 
+    if (!path)
+        cli_die(CLI_EXIT_FAILED, "%s", strerror(ENOMEM));
     if (*path != '/')
         cli_die(CLI_EXIT_FAILED, "The --program value must start with \"/\"");
     if (stat(path, &st) < 0)
@@ -359,6 +366,7 @@ static int get_triggers(struct strigger *s)
         return tell_refused("slurm_get_triggers", &err);
     pbsafe_clean(reply);
     all = PB_AS(trigger_set, reply);
+    cli_verbose(1, "Read %zu trigger records", all->n_items);
     for (size_t i = 0; i < all->n_items; i++) {
         if (!is_shown(s, all->items[i]))
             continue;

@@ -106,6 +106,7 @@
     X(ESLURM_JOB_NOT_PENDING_NOR_RUNNING, 2086, "Job is not pending nor running")                  \
     X(ESLURM_JOB_NOT_SUSPENDED, 2087, "Job is not suspended")                                      \
     X(ESLURM_JOB_NOT_FINISHED, 2088, "Job is not finished")                                        \
+    X(ESLURM_TRIGGER_DUP, 2089, "Duplicate event trigger")                                         \
     X(ESLURM_PRIO_RESET_FAIL, 2095,                                                                \
       "Changes to job priority are not persistent, change nice instead")                           \
     X(ESLURM_CANNOT_MODIFY_CRON_JOB, 2096, "Cannot modify scrontab jobs through scontrol")         \

@@ -146,6 +146,26 @@ static size_t triggers_of(const struct ctld *ctld, uid_t uid)
     return n;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* One that would do the same at the same moment. */
+static bool is_set_already(const struct ctld *ctld, const struct cmd *cmd,
+                           const Pst__TriggerRecord *want)
+{
+    const Pst__TriggerRecord *t;
+
+    for (size_t pos = 0; (t = cluster_next_trigger(ctld->cluster, &pos));)
+        if (t->uid == conn_peer(cmd->conn)->uid && t->events == want->events &&
+            t->job_id == want->job_id && t->offset_s == want->offset_s &&
+            t->permanent == want->permanent && is_same(t->nodes, want->nodes) &&
+            is_same(t->program, want->program))
+            return true;
+    return false;
+}
+
 static int check_trigger(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRecord *t,
                          struct err *err)
 {
@@ -164,7 +184,9 @@ static int check_trigger(const struct ctld *ctld, const struct cmd *cmd, Pst__Tr
         return err_set(err, ESLURM_DISABLED, "a user may have %u triggers", USER_TRIGGERS_MAX);
     if (t->events & JOB_EVENTS)
         r = check_job(ctld, cmd, t);
-    return r == 0 && (t->events & ~JOB_EVENTS) ? check_nodes(ctld, t) : r;
+    if (r == 0 && (t->events & ~JOB_EVENTS))
+        r = check_nodes(ctld, t);
+    return r == 0 && is_set_already(ctld, cmd, t) ? ESLURM_TRIGGER_DUP : r;
 }
 
 static void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
@@ -365,6 +387,21 @@ static bool become_owner(uid_t uid, gid_t gid, const struct passwd *pw)
     return setgroups(pw ? n : 1, pw ? gids : &gid) == 0 && setgid(gid) == 0 && setuid(uid) == 0;
 }
 
+/* The words of the program's path and its own arguments, and behind them what it is told. */
+static int run_program(char *text, char *arg)
+{
+    char **words = calloc(strlen(text) / 2 + 3, sizeof(*words)), *rest;
+    size_t n = 0;
+
+    for (char *w = strtok_r(text, " ", &rest); words && w; w = strtok_r(NULL, " ", &rest))
+        words[n++] = w;
+    if (!n)
+        return 127;
+    words[n] = arg;
+    (void)execv(words[0], words);
+    return 127;
+}
+
 int triggers_child(int argc, char **argv)
 {
     uid_t uid;
@@ -384,8 +421,7 @@ int triggers_child(int argc, char **argv)
                setenv("LOGNAME", pw->pw_name, 1) < 0 || setenv("SHELL", pw->pw_shell, 1) < 0))
         return 1;
     inherit_close(3, -1); /* of the name service */
-    (void)execl(argv[4], argv[4], argv[5], (char *)NULL);
-    return 127;
+    return run_program(argv[4], argv[5]);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ HEAD = "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USE
 def program(c, name="told"):
     """A program that writes its argument down; gives (path, function that reads what it wrote)."""
     path, log = c.work / f"{name}.sh", c.work / name
-    path.write_text(f'#!/bin/sh\necho "$#:$1" >> {log}\n')
+    path.write_text(f'#!/bin/sh\nwhile [ "$2" ]; do args="$args$1,"; shift; done; echo "$args$#:$1" >> {log}\n')
     path.chmod(0o755)
     return path, lambda: log.read_text().split() if log.exists() else []
 
@@ -119,9 +119,9 @@ def test_idle_and_reconfig(c):
     path, told = program(c)
     c.run("strigger", "--set", "--node=node1", "--idle", "-p", path)
     wait_until(lambda: told() == ["1:node1"], "idle fired")
-    c.run("strigger", "--set", "--reconfig", "-p", path)
+    c.run("strigger", "--set", "--reconfig", "-p", f"{path} -a  word")
     c.run("scontrol", "reconfigure")
-    wait_until(lambda: told() == ["1:node1", "1:reconfig"], "reconfig fired")
+    wait_until(lambda: told() == ["1:node1", "-a,word,1:reconfig"], "reconfig fired, behind the program's own arguments")
     assert ids(c) == []
 
 
@@ -162,8 +162,22 @@ def test_refusals(c):
     assert "an event" in c.refused("strigger", "--set", "-p", "/bin/true")
     assert "needs --jobid" in c.refused("strigger", "--set", "--fini", "-p", "/bin/true")
     assert "Invalid node name" in c.refused("strigger", "--set", "--down", "--node=nosuch", "-p", "/bin/true")
-    assert "Invalid offset" in c.refused("strigger", "--set", "--down", "-o", "99999", "-p", "/bin/true")
+    for offset, words in (("32001", "must be between +/-32000"), ("5x", "Invalid offset: 5x")):
+        assert words in c.refused("strigger", "--set", "--down", "-o", offset, "-p", "/bin/true")
     assert ids(c) == []
+
+
+def test_one_that_does_the_same_is_refused(c):
+    """As by Slurm: the same event of the same nodes or job, program, offset and flags."""
+    one = ("strigger", "--set", "--node=node[1-2]", "--down", "-p", "/bin/true")
+    c.run(*one)
+    for more in ((), ("--node=node2,node1",)):
+        assert c.refused(*one, *more) == "slurm_set_trigger: Duplicate event trigger\n"
+    for more in (("--up",), ("--node=node1",), ("--offset=1",), ("--flags=PERM",), ("-p", "/bin/true x")):
+        c.run(*one, *more)
+    assert len(ids(c)) == 6
+    assert "Read 6 trigger records" in c.run("strigger", "--get", "-v").err
+    c.run("strigger", "--clear", "--user", getpass.getuser())
 
 
 @pytest.mark.parametrize("event,res,name", [

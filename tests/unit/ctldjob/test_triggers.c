@@ -58,6 +58,11 @@ static void test_set_and_cleared(void **state)
     assert_int_equal(clear(shared.client, "{'uid':77}"), ESRCH);
     assert_int_equal(set(shared.client, TRIG(NODE_UP), "'program':'/bin/true'"), 0);
     assert_int_equal(count(NULL), 2);
+    assert_int_equal(set(shared.client, TRIG(NODE_UP), "'program':'/bin/true','offset_s':0"),
+                     ESLURM_TRIGGER_DUP);
+    assert_int_equal(set(shared.client, TRIG(NODE_DOWN), "'program':'/bin/true','nodes':'n1,n0'"),
+                     ESLURM_TRIGGER_DUP);
+    assert_int_equal(set(shared.client, TRIG(NODE_DOWN), "'program':'/bin/true','nodes':'n1'"), 0);
     assert_int_equal(clear(shared.client, "{}"), 0); /* all */
     assert_int_equal(count(NULL), 0);
 }
@@ -129,10 +134,12 @@ static void test_strangers(void **state)
     assert_int_equal(set(stranger, TRIG(JOB_FINI), rest), ESLURM_ACCESS_DENIED);
     assert_int_equal(set(shared.client, TRIG(NODE_DOWN), "'program':'/bin/true'"), 0);
     assert_int_equal(clear(stranger, "{}"), ESLURM_ACCESS_DENIED);
-    for (unsigned i = 0; i < 100; i++)
-        assert_int_equal(set(stranger, TRIG(NODE_DOWN), "'program':'/bin/true'"), 0);
-    assert_int_equal(set(stranger, TRIG(NODE_DOWN), "'program':'/bin/true'"), ESLURM_DISABLED);
-    assert_int_equal(set(shared.client, TRIG(NODE_DOWN), "'program':'/bin/true'"), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)snprintf(rest, sizeof(rest), "'program':'/bin/true','offset_s':%u", i);
+        assert_int_equal(set(stranger, TRIG(NODE_DOWN), rest), 0);
+    }
+    assert_int_equal(set(stranger, TRIG(NODE_UP), "'program':'/bin/true'"), ESLURM_DISABLED);
+    assert_int_equal(set(shared.client, TRIG(NODE_UP), "'program':'/bin/true'"), 0);
     assert_int_equal(count("'uid':12345"), 102);
     assert_int_equal(clear(stranger, "{}"), 0); /* his own alone */
     assert_int_equal(count("!'uid':12345"), 2);
