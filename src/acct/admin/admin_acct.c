@@ -187,7 +187,7 @@ static void modify_account(struct admin_run *run, const char *name, const Pst__A
     pst__account_record__free_unpacked(rec, NULL);
 }
 
-/* A condition on associations that selects those of the accounts chosen. */
+/* A condition on associations that selects the accounts' own. */
 static Pst__AcctCond assoc_condition(const Pst__AcctCond *where, char **names, size_t n)
 {
     Pst__AcctCond cond = *where;
@@ -231,6 +231,7 @@ void account_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
     if (set_has_assoc(set) && n_names && run_ok(run)) {
         Pst__AcctCond cond = assoc_condition(where, names, n_names);
 
+        cond.no_users = where->n_users == 0; /* user=alice: hers in these accounts */
         ids = cond_assocs(run, &cond, &n);
         if (!may_all(run, ids, n, set))
             run_deny(run);
@@ -285,6 +286,7 @@ static bool left_a_trace(struct admin_run *run, size_t deleted_before)
 
 void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
+    bool of_users = where->n_users > 0; /* user=alice: hers in these accounts, which stay */
     size_t n_names, n = 0, before = run->a->deleted_assocs;
     char **names;
 
@@ -299,20 +301,22 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
                 " You are not allowed to remove the root account.\n Use remove cluster instead.");
     if (n_names && run_ok(run)) {
         Pst__AcctCond cond = assoc_condition(where, names, n_names);
-        uint32_t *ids = cond_assocs(run, &cond, &n);
+        uint32_t *ids;
 
+        cond.no_users = !of_users;
+        ids = cond_assocs(run, &cond, &n);
         /* all at once: a user with a default among them loses the rest too */
         assoc_delete(run, ids, n);
         free(ids);
     }
-    for (size_t i = 0; i < n_names && run_ok(run); i++) {
+    for (size_t i = 0; !of_users && i < n_names && run_ok(run); i++) {
         if (!is_attached(run, names[i]))
             drop_account(run, names[i], left_a_trace(run, before));
         if (run_ok(run))
             run_name(run, names[i]);
     }
     free_names(names, n_names);
-    if (run_ok(run) && !run->res->n_names)
+    if (run_ok(run) && !(of_users ? run->res->n_assocs : run->res->n_names))
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 

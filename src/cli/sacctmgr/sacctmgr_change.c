@@ -677,6 +677,19 @@ static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
         printf("  %s\n", res->deleted_names[i]);
 }
 
+static void show_deleted_accounts(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__AcctCond *w = c->l->where;
+
+    printf(" Deleting %s...\n", w->n_clusters + w->n_users ? "account associations" : "accounts");
+    for (size_t i = 0; w->n_users && i < res->n_assocs; i++)
+        put_assoc(res->assocs[i], 10);
+    if (w->n_clusters && !w->n_users)
+        put_changed_assocs(res);
+    else if (!w->n_users)
+        put_names(res);
+}
+
 /* Who is dismissed from what, as it was asked for. */
 static void show_dismissed(const struct change *c)
 {
@@ -698,11 +711,7 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
         show_deleted_user(c, res);
         break;
     case SMGR_ACCOUNT:
-        printf(" Deleting %s...\n", c->l->where->n_clusters ? "account associations" : "accounts");
-        if (c->l->where->n_clusters)
-            put_changed_assocs(res);
-        else
-            put_names(res);
+        show_deleted_accounts(c, res);
         break;
     case SMGR_COORD:
         show_dismissed(c);

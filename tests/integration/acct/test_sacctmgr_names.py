@@ -152,3 +152,16 @@ def test_instances(site):
     last = rows(site, "instance", "format=end")[-1]
     change("instancetype=")
     wait_until(lambda: rows(site, "instance", "format=end")[-1] != last, "the last one is over")
+
+
+def test_user_of_accounts(site):
+    """user= with accounts means that user's associations there, not the accounts."""
+    site.run("sacctmgr", "-i", "add", "user", "cat", "account=top,sub")
+    done = site.run("sacctmgr", "-i", "modify", "account", "where", "account=sub", "user=cat", "set", "maxjobs=3")
+    assert done.out == " Modified account associations...\n  C = test       A = sub                  U = cat      \n"
+    assert rows(site, "association", "account=sub", "user=cat,ann", "format=user,maxjobs") == ["ann|7", "cat|3"]
+    assert site.run("sacctmgr", "-i", "delete", "account", "where", "account=sub", "user=nosuch", check=False).out == " Nothing deleted\n"
+    done = site.run("sacctmgr", "-i", "delete", "account", "where", "account=sub", "user=cat")
+    assert done.out == " Deleting account associations...\n  C = test       A = sub        U = cat      \n"
+    assert rows(site, "association", "user=cat", "format=account") == ["top"]
+    assert rows(site, "account", "sub", "format=account") == ["sub"]
