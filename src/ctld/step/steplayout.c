@@ -553,6 +553,17 @@ static uint64_t all_usable(const struct layout *l)
     return sum;
 }
 
+/* One task needs more than any node of the job has for tasks. */
+static bool fits_nowhere(const struct layout *l)
+{
+    const Pst__Alloc *a = l->job->rec->alloc;
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < a->n_groups; i++)
+        most = MAX(most, alloc_task_cpus(a->groups[i]));
+    return l->cpt > most;
+}
+
 static int solve_layout(struct layout *l)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL, *admitted = NULL;
@@ -583,7 +594,7 @@ static int solve_layout(struct layout *l)
     set_capacities(l, true); /* would it fit alone? */
     if (deal_tasks(l))
         return ESLURM_NODES_BUSY;
-    return (uint64_t)l->ntasks * l->cpt > all_usable(l) || lacks_memory(l)
+    return (uint64_t)l->ntasks * l->cpt > all_usable(l) || fits_nowhere(l) || lacks_memory(l)
                ? ESLURM_TOO_MANY_REQUESTED_CPUS
                : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }

@@ -125,6 +125,7 @@ static const struct {
     { 2, 4, "", { .tasks = 4, .cpt = 2 }, 0, "n0:2,n1:2", 8 },
     { 2, 4, "", { .tasks = 3, .cpt = 3 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     { 1, 4, "", { .tasks = 1, .cpt = 5 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
+    { 2, 4, "", { .tasks = 1, .cpt = 5 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     /* --exact takes what its tasks need. */
     { 1, 4, "", { .tasks = 1, .exact = true }, 0, "n0:1", 1 },
     { 2, 4, "", { .tasks = 3, .cpt = 2, .exact = true }, 0, "n0:2,n1:1", 6 },
