@@ -214,6 +214,14 @@ static int fill_task_nodes(Pst__JobRecord *job, struct err *err)
     return 0;
 }
 
+/* More nodes than --nodes says. */
+static bool may_get_more(const struct jobopts *jo)
+{
+    return jobopts_has(jo, JO_SPREAD_JOB) ||
+           (jobopts_has(jo, JO_CONSTRAINT) && strchr(jo->value[JO_CONSTRAINT], '*')) ||
+           (jobopts_has(jo, JO_PREFER) && strchr(jo->value[JO_PREFER], '*'));
+}
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
@@ -250,8 +258,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = jobnodes_fold(&job->exc_nodes, NULL);
     if (status == 0)
         min = nodes_of_list(job, min, named);
-    /* of a range of nodes, tasks are counted when their number is known */
-    if (job->has_ntasks_per_node && !job->has_num_tasks && !(max > min)) {
+    /* of nodes whose number is not known yet, tasks are counted later */
+    if (job->has_ntasks_per_node && !job->has_num_tasks && !(max > min) && !may_get_more(jo)) {
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);
         job->has_num_tasks = true;
     }

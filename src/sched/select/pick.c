@@ -66,6 +66,8 @@ static bool set_goal(struct pick *p, const struct calt *a)
         p->prefer = p->max;
     if ((k->flags & SHAPE_SPREAD) && p->tasks)
         p->prefer = p->max;
+    else if ((k->flags & SHAPE_SPREAD) && !k->max_nodes) /* each gets as many as all were to get */
+        p->prefer = (uint32_t)MIN((uint64_t)p->max, (uint64_t)p->min * p->each);
     return true;
 }
 
