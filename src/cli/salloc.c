@@ -162,9 +162,9 @@ static void ring_bell(const struct salloc *s, int64_t since_mono_us)
 {
     bool asked = jobopts_has(&s->opts, JO_BELL);
 
-    if (jobopts_has(&s->opts, JO_NO_BELL) || s->cli.verbose < 0)
-        return;
-    if (asked || (isatty(STDOUT_FILENO) && now_mono_us() - since_mono_us > BELL_AFTER_US)) {
+    if (jobopts_has(&s->opts, JO_NO_BELL) || s->cli.verbose < 0 || !isatty(STDOUT_FILENO))
+        return; /* a file or a pipe gets what the program writes alone */
+    if (asked || now_mono_us() - since_mono_us > BELL_AFTER_US) {
         (void)fputc('\a', stdout);
         (void)fflush(stdout);
     }

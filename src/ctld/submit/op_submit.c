@@ -1,9 +1,11 @@
 /* op_submit.c - requests to submit jobs: what a client may say, one job, components, crontabs
  *
  * What is asked for is checked in submission.c. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
@@ -198,11 +200,28 @@ static void fail_external(struct submission *s)
     (void)submission_fail(s, ESLURM_INVALID_EXTERNAL_JOB);
 }
 
+/* Components share no node: the job would wait for ever.  taken: those of the components before. */
+static bool names_free_nodes(struct submission *s, struct bitmap *taken)
+{
+    _cleanup_(bitmap_free) struct bitmap *own = NULL;
+
+    if (!s->rec->req_nodes || jobs_nodes_named(s->ctld->cluster, s->rec->req_nodes, true, &own) ||
+        !own)
+        return true;
+    if (bitmap_overlaps(taken, own)) {
+        s->hint = "components share no node: no node can be required by two of them";
+        return submission_fail(s, ESLURM_INVALID_NODE_NAME);
+    }
+    bitmap_or(taken, own);
+    return true;
+}
+
 /* Every component is checked as a job of its own; the first that is refused refuses all. */
 static void submit_het(struct submission *first, Pst__SubmitRequest *req)
 {
     uint32_t n = (uint32_t)req->n_components + 1;
     struct submission *list = calloc(n, sizeof(*list)), *bad = NULL;
+    _cleanup_(bitmap_free) struct bitmap *taken = NULL;
     bool leads_external = false;
 
     if (!list || n > HET_COMPONENTS_MAX || (req->has_test_only && req->test_only)) {
@@ -210,6 +229,11 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
                    list && n <= HET_COMPONENTS_MAX
                        ? "when a heterogeneous job would start cannot be foretold"
                        : "a job has at most 128 components");
+        free(list);
+        return;
+    }
+    if (bitmap_new(MAX(first->ctld->cluster->nnodes, 1u), &taken) < 0) {
+        core_error(first->ctld, first->cmd, SLURM_ERROR, strerror(ENOMEM));
         free(list);
         return;
     }
@@ -231,7 +255,8 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
             (void)submission_fail(&list[k], EPST_BAD_REQUEST);
         else if (k && leads_external && !job_is_external(list[k].rec))
             fail_external(&list[k]);
-        if (!list[k].rec || list[k].code || !check_component(&list[k], &list[0])) {
+        if (!list[k].rec || list[k].code || !check_component(&list[k], &list[0]) ||
+            !names_free_nodes(&list[k], taken)) {
             bad = &list[k];
         } else if (k && list[0].rec->dependency) {
             list[k].rec->dependency = tx_strdup(list[0].rec->dependency);
