@@ -216,11 +216,12 @@ class Pair:
         return peer, ours
 
     def alive(self):
-        """Raises Lost when a controller is gone."""
-        answers = self.ask("sh", *[("root", "sinfo -h")] * 2)
-        for which, answer in zip(("the peer", "ours"), answers):
-            if answer[0]:
-                raise Lost(f"{which} is dead: {answer[2].strip()[:200]}")
+        """Raises Lost when a controller or its database is gone."""
+        for question in ("sinfo -h", "sacctmgr -n list cluster"):
+            answers = self.ask("sh", *[("root", question)] * 2)
+            for which, answer in zip(("the peer", "ours"), answers):
+                if answer[0]:
+                    raise Lost(f"{which} is dead: {answer[2].strip()[:200]}")
 
     def texts_apart(self, command, *answers):
         """(exit, out or err, the peer's, ours) of what is not the same after the rules."""

@@ -8,6 +8,7 @@ import random
 
 from more import More
 from queries import Queries
+from steer import Steer
 from steps import Steps
 
 USERS = ("root", "root", "alice", "alice", "alice", "bob", "carol")
@@ -222,7 +223,7 @@ WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
-class World(Queries, Steps, More):
+class World(Queries, Steps, More, Steer):
     """What a sequence of commands has made so far, as far as a generator needs to know."""
 
     def __init__(self, seed, kinds=None):
@@ -475,12 +476,13 @@ class World(Queries, Steps, More):
              *More.MORE_KINDS)
     GROUPS = {"jobs": ("submit", "submit_het", "submit_script", "submit_environment", "bulk", "submit_plain", "update_job", "act_on_job",
                        "scancel", "salloc", "step_in_job", "inside", "srun_alone", "het_job", "on_component", "array", "depends", "placed",
-                       "placed_at", "scripted", "held_allocation")}
+                       "placed_at", "scripted", "held_allocation"),
+              "steering": tuple(name for name, _ in Steer.STEER_KINDS)}
 
     @classmethod
     def kinds_of(cls, words):
         """{name: weight} of words such as jobs (a group), others (all but the groups), array, array=20."""
-        weights, found = dict(cls.KINDS), {}
+        weights, found = dict((*cls.KINDS, *cls.STEER_KINDS)), {}
         grouped = {name for group in cls.GROUPS.values() for name in group}
         for word in words.split(","):
             name, _, weight = word.partition("=")
@@ -494,6 +496,6 @@ class World(Queries, Steps, More):
             kind = "submit_plain"
         command = getattr(self, kind)().strip()
         administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos", "limits", "limit_taken_back",
-                                  "every_key", "dump")
+                                  "every_key", "dump", *self.ADMINISTRATIVE)
         user = "root" if administrative and self.rng.random() < 0.85 else self.pick(USERS)
         return user, command
