@@ -26,7 +26,15 @@ struct when {
     int year, month, day;
     int hour, minute, second;
     int64_t instant;
+    const char *month_at, *day_at; /* where they stand, if in digits */
+    const char *bad;               /* where a piece could not be read on */
 };
+
+static const char *stop_at(struct when *w, const char *p)
+{
+    w->bad = p;
+    return NULL;
+}
 
 static const char *skip_space(const char *p)
 {
@@ -54,18 +62,19 @@ static int64_t digits_value(const char *p, size_t n)
 }
 
 /* A number of min .. max digits; NULL when there is none or it is longer. */
-static const char *take_int(const char *p, size_t min, size_t max, int *ret)
+static const char *take_int(struct when *w, const char *p, size_t min, size_t max, int *ret)
 {
     size_t n = count_digits(p);
 
     if (n < min || n > max)
-        return NULL;
+        return stop_at(w, p + n);
     *ret = (int)digits_value(p, n);
     return p + n;
 }
 
 static void set_date(struct when *w, int year, int month, int day)
 {
+    w->month_at = w->day_at = NULL;
     w->has_date = true;
     w->has_year = year != 0;
     w->year = year;
@@ -91,7 +100,7 @@ static void set_instant(struct when *w, int64_t instant)
 }
 
 /* AM or PM behind a time; NULL when the hour does not go with it. */
-static const char *take_half_day(const char *p, int *hour)
+static const char *take_half_day(struct when *w, const char *p, int *hour)
 {
     const char *s = skip_space(p);
     bool pm = strncasecmp(s, "PM", 2) == 0;
@@ -99,7 +108,7 @@ static const char *take_half_day(const char *p, int *hour)
     if (!pm && strncasecmp(s, "AM", 2) != 0)
         return p;
     if (*hour < 1 || *hour > 12)
-        return NULL;
+        return stop_at(w, s);
     *hour = *hour % 12 + (pm ? 12 : 0);
     return s + 2;
 }
@@ -108,17 +117,23 @@ static const char *take_half_day(const char *p, int *hour)
 static const char *take_time(struct when *w, const char *p)
 {
     int hour, minute = 0, second = 0;
+    const char *hour_at = p, *minute_at, *second_at = NULL;
 
-    p = take_int(p, 1, 2, &hour);
+    p = take_int(w, p, 1, 2, &hour);
     if (!p || *p != ':')
-        return NULL;
-    p = take_int(p + 1, 2, 2, &minute);
-    if (p && *p == ':')
-        p = take_int(p + 1, 2, 2, &second);
+        return p ? stop_at(w, p) : NULL;
+    minute_at = p + 1;
+    p = take_int(w, minute_at, 2, 2, &minute);
+    if (p && *p == ':') {
+        second_at = p + 1;
+        p = take_int(w, second_at, 2, 2, &second);
+    }
     if (p)
-        p = take_half_day(p, &hour);
-    if (!p || hour > 23 || minute > 59 || second > 59)
+        p = take_half_day(w, p, &hour);
+    if (!p)
         return NULL;
+    if (hour > 23 || minute > 59 || second > 59)
+        return stop_at(w, hour > 23 ? hour_at : minute > 59 ? minute_at : second_at);
     set_time(w, hour, minute, second);
     return p;
 }
@@ -132,23 +147,30 @@ static int full_year(int year, size_t digits)
 static const char *take_slash_date(struct when *w, const char *p)
 {
     int month, day, year = 0;
+    const char *month_at = p, *day_at;
     char mark;
 
-    p = take_int(p, 1, 2, &month);
+    if (count_digits(p) > 2)
+        return stop_at(w, p);
+    p = take_int(w, p, 1, 2, &month);
     if (!p)
         return NULL;
     mark = *p;
-    p = take_int(p + 1, 1, 2, &day);
+    day_at = p + 1;
+    p = take_int(w, day_at, 1, 2, &day);
     if (p && *p == mark) {
         size_t digits = count_digits(p + 1);
 
         if (digits != 2 && digits != 4)
-            return NULL;
-        p = take_int(p + 1, 2, 4, &year);
+            return stop_at(w, p + 1 + digits);
+        p = take_int(w, p + 1, 2, 4, &year);
         year = full_year(year, digits);
     }
-    if (p)
-        set_date(w, year, month, day);
+    if (!p)
+        return NULL;
+    set_date(w, year, month, day);
+    w->month_at = month_at;
+    w->day_at = day_at;
     return p;
 }
 
@@ -156,25 +178,35 @@ static const char *take_slash_date(struct when *w, const char *p)
 static const char *take_iso_date(struct when *w, const char *p)
 {
     int year, month, day;
+    const char *month_at = p + 5, *day_at;
 
-    p = take_int(p, 4, 4, &year);
+    p = take_int(w, p, 4, 4, &year);
+    if (!p || *p != '-' || !year)
+        return NULL;
+    p = take_int(w, month_at, 1, 2, &month);
     if (!p || *p != '-')
         return NULL;
-    p = take_int(p + 1, 1, 2, &month);
-    if (!p || *p != '-')
+    day_at = p + 1;
+    p = take_int(w, day_at, 1, 2, &day);
+    if (!p)
         return NULL;
-    p = take_int(p + 1, 1, 2, &day);
-    if (p)
-        set_date(w, year, month, day);
-    return year ? p : NULL;
+    set_date(w, year, month, day);
+    w->month_at = month_at;
+    w->day_at = day_at;
+    return p;
 }
 
 /* MMDD[YY] */
 static const char *take_packed_date(struct when *w, const char *p, size_t digits)
 {
     int year = digits == 6 ? full_year((int)digits_value(p + 4, 2), 2) : 0;
+    int month = (int)digits_value(p, 2), day = (int)digits_value(p + 2, 2);
 
-    set_date(w, year, (int)digits_value(p, 2), (int)digits_value(p + 2, 2));
+    if (month < 1 || month > 12 || day < 1 || day > 31)
+        return stop_at(w, month < 1 || month > 12 ? p : p + 2);
+    set_date(w, year, month, day);
+    w->month_at = p;
+    w->day_at = p + 2;
     return p + digits;
 }
 
@@ -192,13 +224,10 @@ static const char *take_numeric(struct when *w, const char *p)
         p = take_slash_date(w, p);
     else if (digits == 4 || digits == 6)
         p = take_packed_date(w, p, digits);
-    else
-        return NULL;
-    if (p && (*p == 'T' || *p == 't' || *p == '-')) {
-        if (p[1] < '0' || p[1] > '9') /* "0612tomorrow" joins two words */
-            return *p == '-' ? NULL : p;
+    else /* a number with nothing behind it: what could be a month is passed */
+        return stop_at(w, digits > 2 && digits_value(p, 2) > 12 ? p : p + MIN(digits, (size_t)2));
+    if (p && (*p == 'T' || *p == 't' || *p == '-') && isdigit((unsigned char)p[1]))
         return take_time(w, p + 1);
-    }
     return p;
 }
 
@@ -231,7 +260,7 @@ static int64_t take_unit(const char **p)
 /* Behind "now": [{+|-}count[unit]] */
 static const char *take_offset(struct when *w, const char *p)
 {
-    const char *s = skip_space(p);
+    const char *s = skip_space(p), *sign_at = s;
     int64_t sign = *s == '-' ? -1 : 1, count, unit;
     size_t digits;
 
@@ -242,12 +271,12 @@ static const char *take_offset(struct when *w, const char *p)
     s = skip_space(s + 1);
     digits = count_digits(s);
     if (digits == 0 || digits > COUNT_DIGITS_MAX)
-        return NULL;
+        return stop_at(w, digits ? s : sign_at);
     count = digits_value(s, digits);
     s += digits;
     unit = take_unit(&s);
     if (unit == 0)
-        return NULL;
+        return stop_at(w, s - digits);
     set_instant(w, w->now + sign * count * unit);
     return s;
 }
@@ -351,21 +380,45 @@ static bool resolve_when(const struct when *w, bool future, int64_t *ret)
     return local_seconds(w, year, w->month, w->day, ret);
 }
 
+/* What joins a date and a time, or two words: blanks, - and T; the latter two not at the end. */
+static const char *skip_joints(const char *p)
+{
+    const char *s = p;
+
+    while (*s == ' ' || *s == '\t' || *s == '-' || (*s == 'T' && !isalpha((unsigned char)s[1])))
+        s++;
+    return *s ? s : skip_space(p);
+}
+
+/* NULL, or where the mistake is. */
+static const char *read_when(struct when *w, const char *text, bool future, int64_t *ret_s)
+{
+    const char *p = skip_joints(text), *at;
+
+    while (*p) {
+        at = p;
+        w->bad = NULL;
+        p = isdigit((unsigned char)*p) ? take_numeric(w, p) : take_word(w, p);
+        if (!p)
+            return w->bad ? w->bad : at;
+        p = skip_joints(p);
+    }
+    if (resolve_when(w, future, ret_s))
+        return NULL;
+    if (!w->has_date || !w->day_at)
+        return text;
+    return w->month < 1 || w->month > 12 ? w->month_at : w->day_at;
+}
+
 int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_us, struct err *err)
 {
     struct when w = { .now = now_us / USEC_PER_SEC };
     time_t now = (time_t)w.now;
     int64_t seconds;
-    const char *p = skip_space(text ? text : "");
 
     if (!localtime_r(&now, &w.today))
         return err_set(err, -EINVAL, "the present time is out of range");
-    while (p && *p) {
-        p = isdigit((unsigned char)*p) ? take_numeric(&w, p) : take_word(&w, p);
-        if (p)
-            p = skip_space(p);
-    }
-    if (!p || !resolve_when(&w, future, &seconds) || seconds > INT64_MAX / USEC_PER_SEC)
+    if (read_when(&w, text ? text : "", future, &seconds) || seconds > INT64_MAX / USEC_PER_SEC)
         return err_set(err, -EINVAL, "invalid time '%.64s'", text ? text : "");
     *ret_us = seconds * USEC_PER_SEC;
     return 0;
@@ -373,21 +426,10 @@ int time_when_parse(const char *text, int64_t now_us, bool future, int64_t *ret_
 
 int time_when_mistake(const char *text)
 {
-    size_t first = strspn(text, "0123456789");
-    bool clock = text[first] == ':', packed = !text[first] && (first == 4 || first == 6);
-    char *end;
+    struct when w = { .now = 0 };
+    time_t now = 0;
+    int64_t seconds;
+    const char *bad = localtime_r(&now, &w.today) ? read_when(&w, text, false, &seconds) : NULL;
 
-    if (strncasecmp(text, "now", 3) == 0 && (text[3] == '+' || text[3] == '-'))
-        return text[4] ? 4 : 3;
-    if (packed) /* MMDD[YY] */
-        return text[0] > '1' || (text[0] == '1' && text[1] > '2') ? 0 : 2;
-    if (first == 4 && text[first] == '-') /* YYYY-MM-DD: its month */
-        return strspn(text + 5, "0123456789") == 2 && text[7] == '-' ? 5 : 0;
-    if (!clock && text[first] != '/' && text[first] != '.') /* a number with nothing behind it */
-        return (int)MIN(first, (size_t)2);
-    if (strtoul(text, &end, 10) > (clock ? 23 : 12))
-        return 0;
-    if (strtoul(text + first + 1, &end, 10) > (clock ? 59 : 31) || *end != ':')
-        return (int)first + 1;
-    return (int)(end + 1 - text);
+    return bad ? (int)(bad - text) : 0;
 }

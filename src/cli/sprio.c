@@ -30,7 +30,7 @@ struct sprio {
     struct fedview view;
     struct clusters fed; /* of --federation */
     size_t fed_at;       /* the one that is asked */
-    bool long_format, noheader, norm, only_weights, by_user, jobs_word_missing;
+    bool format_given, long_format, noheader, norm, only_weights, by_user, jobs_word_missing;
     Pst__PriorityRequest request;
     struct filter_ids ids;
     const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
@@ -107,8 +107,8 @@ static const struct opt rows[] = {
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
     FEDVIEW_FEDERATION,
-    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "format",
-        "columns as %[.][width]letter"),
+    OPT("format", 'o', OPT_REQ, OPT_AND(OPT_TEXT(format), OPT_GIVEN(format_given)), "@FORMAT", NULL,
+        "format", "columns as %[.][width]letter"),
     OPT("jobs", 'j', OPT_OPT, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
     FEDVIEW_LOCAL,
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
@@ -428,7 +428,13 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "sprio");
     opts_env(&command, &s);
+    s.format_given = false;
     first = opts_parse(&command, argc, argv, &s);
+    if (s.format_given && s.long_format)
+        cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
+                  "Please remove one and retry.");
+    if (s.long_format)
+        s.format = NULL; /* of a variable: the layout that was asked for counts before it */
     if (first < argc && s.jobs_word_missing && set_jobs(&s, argv[first++], &err) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     if (first < argc) {

@@ -40,6 +40,7 @@ struct sstat {
 
     const struct ids *id; /* that is looked up */
     bool of_leader;       /* a component was named: the leader's steps alone */
+    uint32_t task_job;    /* a task of an array: its steps, not those of all tasks; 0: no task */
     Pst__JobRecord **jobs;
     Pst__StepRecord **steps;
     size_t n_jobs, n_steps;
@@ -131,7 +132,8 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     (void)info;
     if (rec->state != PST__STEP_STATE__STEP_RUNNING ||
         (s->id->has_step && s->id->step_id != rec->step_id) ||
-        (s->of_leader && rec->job_id != s->id->job_id))
+        (s->of_leader && rec->job_id != s->id->job_id) ||
+        (s->task_job && rec->job_id != s->task_job))
         return 0;
     s->steps = xrealloc_or_die(s->steps, s->n_steps + 1, sizeof(Pst__StepRecord *));
     s->steps[s->n_steps++] = keep_message(record);
@@ -309,6 +311,7 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
 {
     size_t shown = 0;
 
+    s->task_job = job->has_array_task_id ? job->job_id : 0;
     ask_records(s, OP_QUERY_STEPS, &pst__step_record__descriptor, job->job_id, on_step);
     if (s->n_steps)
         qsort(s->steps, s->n_steps, sizeof(Pst__StepRecord *), compare_steps);

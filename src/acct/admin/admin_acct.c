@@ -310,7 +310,11 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
         free(ids);
     }
     for (size_t i = 0; !of_users && i < n_names && run_ok(run); i++) {
-        if (!is_attached(run, names[i]))
+        bool attached = is_attached(run, names[i]);
+
+        if (attached && !n && where->n_clusters)
+            continue; /* it is not on these clusters */
+        if (!attached)
             drop_account(run, names[i], left_a_trace(run, before));
         if (run_ok(run))
             run_name(run, names[i]);
@@ -363,6 +367,9 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
                          bool add)
 {
     const Pst__AccountRecord *have = am_account(run->a->am, account);
+    bool all = !add && !where->n_users; /* of the account, when no one is named */
+    size_t n = all && have ? have->n_coordinators : where->n_users;
+    char *const *users = all && have ? have->coordinators : where->users;
     Pst__AccountRecord *rec;
     size_t changed = 0;
 
@@ -371,18 +378,18 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
         return;
     }
     rec = run_dup(run, have);
-    for (size_t i = 0; rec && i < where->n_users && run->r == 0; i++) {
-        if (is_coordinator(rec, where->users[i]) == add)
+    for (size_t i = 0; rec && i < n && run->r == 0; i++) {
+        if (is_coordinator(rec, users[i]) == add)
             continue;
         if (add)
-            run->r = add_coordinator(rec, where->users[i]);
+            run->r = add_coordinator(rec, users[i]);
         else
-            remove_coordinator(rec, where->users[i]);
+            remove_coordinator(rec, users[i]);
         changed++;
-        run_txn(run, add ? "Add Account Coord" : "Remove Account Coord", NULL, account,
-                where->users[i], where->users[i], account);
+        run_txn(run, add ? "Add Account Coord" : "Remove Account Coord", NULL, account, users[i],
+                users[i], account);
         if (!add)
-            run_line(run, "U = %-9s A = %-10s", where->users[i], account);
+            run_line(run, "U = %-9s A = %-10s", users[i], account);
     }
     if (rec && changed && run_ok(run))
         run_put_account(run, rec);

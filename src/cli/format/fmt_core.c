@@ -293,8 +293,13 @@ int fmt_sort_parse(struct fmt_sort *s, const struct fmt_table *table, const char
             continue;
         }
         field = fmt_by_letter(table, *p);
+        if ((!field || field->unsorted) && !ret_bad) {
+            descending = false;
+            continue;
+        }
         if (!field || field->unsorted || s->n == FMT_SORT_MAX) {
-            *ret_bad = *p;
+            if (ret_bad)
+                *ret_bad = *p;
             return -EINVAL;
         }
         s->keys[s->n].field = field;

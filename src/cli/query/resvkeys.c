@@ -291,7 +291,9 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
 
     if (!equals) {
         if (strlen(word) < 2 || strncasecmp(word, "Skip", strlen(word)) != 0)
-            return err_set(err, -ENOENT, "Unknown parameter %s", word);
+            return err_set(err, -ENOENT,
+                           "Misformatted parameter '%s', most options have a parameter after '='",
+                           word);
         k->req.has_skip = k->req.skip = k->any = true;
         return 0;
     }

@@ -209,8 +209,10 @@ static void run_line(struct smgr *s, const char *text)
     char *words[LINE_WORDS_MAX];
     int n;
 
-    if (again && !s->last)
+    if (again && !s->last) { /* there is none before it */
+        s->status = CLI_EXIT_FAILED;
         return;
+    }
     if (!again) {
         free(s->last);
         s->last = xstrdup_or_die(text);
@@ -238,7 +240,7 @@ static void read_pipe(struct smgr *s)
         }
         line[len] = '\0';
         if (got <= 0 && !len) {
-            printf("sacctmgr: ");
+            printf("sacctmgr: \n");
             break;
         }
         printf("sacctmgr: %s\n", line);

@@ -123,6 +123,10 @@ struct smgr_line {
     uint32_t preempt_modes; /* list qos preemptmode=; 0 = any */
     /* list event: of the CPUs that it took away or the cluster had; 0 = any */
     uint32_t min_cpus, max_cpus;
+    bool has_class; /* where classification= of clusters */
+    uint32_t class;
+    char **names_of_class;
+    size_t n_names_of_class;
     int choose_coords;   /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
     char **server_names; /* of names such as fluent@lic1 */
     size_t n_server_names;

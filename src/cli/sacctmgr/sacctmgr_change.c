@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "cli/base/argwords.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "wire/errors.h"
 
@@ -413,7 +414,13 @@ static bool wants_unknown_users(struct smgr *s, const struct smgr_line *l)
 static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int *n, char ***words,
                         enum smgr_entity *ret)
 {
-    if (*n > 0 && smgr_entity_of((*words)[0], ret) && (*ret & possible)) {
+    bool known = *n > 0 && smgr_entity_of((*words)[0], ret);
+
+    if (!known && *n > 0 && smgr_is((*words)[0], "resources", 1)) { /* lists have more such words */
+        *ret = SMGR_RESOURCE;
+        known = true;
+    }
+    if (known && (*ret & possible)) {
         (*n)--;
         (*words)++;
         return true;
@@ -603,6 +610,43 @@ static bool set_more(const struct smgr_line *l)
            set->default_account || set->new_name || set->clear_qos || set->clear_default_qos;
 }
 
+/* Were there conditions, and are all of them empty?  A script's variable may be. */
+static bool chooses_nothing(const struct smgr_line *l)
+{
+    return l->has_where && !l->has_class && !pst__acct_cond__get_packed_size(l->where);
+}
+
+static int keep_of_class(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__AcctClusterRecord *rec = (const Pst__AcctClusterRecord *)record;
+    struct smgr_line *l = ctx;
+
+    (void)info;
+    if (rec->classification == l->class)
+        smgr_add_string(&l->names_of_class, &l->n_names_of_class, rec->name, strlen(rec->name));
+    return 0;
+}
+
+/* where classification=: the store is asked for the clusters' names, which are the condition then. */
+static bool choose_class(struct smgr_line *l)
+{
+    if (!l->has_class)
+        return true;
+    if (!smgr_list(l->s, PST__ACCT_ENTITY__ACCT_CLUSTER, l->where, keep_of_class, l))
+        return false;
+    if (!l->n_names_of_class) {
+        printf("  Nothing %s\n", l->mode == SMGR_DELETE ? "deleted" : "modified");
+        l->s->status = CLI_EXIT_FAILED;
+        return false;
+    }
+    argwords_free(l->where->names, l->where->n_names);
+    l->where->names = l->names_of_class;
+    l->where->n_names = l->n_names_of_class;
+    l->names_of_class = NULL;
+    l->n_names_of_class = 0;
+    return true;
+}
+
 void smgr_modify(struct smgr *s, int n, char **words)
 {
     const Pst__AcctOpResult *res;
@@ -630,7 +674,13 @@ void smgr_modify(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
-    if (!good_conditions(s, &l)) {
+    if (!good_conditions(s, &l) || !choose_class(&l)) {
+        smgr_line_done(&l);
+        return;
+    }
+    if (chooses_nothing(&l)) {
+        printf("%s  Nothing modified\n", heading_of(&l));
+        s->status = CLI_EXIT_FAILED;
         smgr_line_done(&l);
         return;
     }
@@ -644,6 +694,8 @@ void smgr_modify(struct smgr *s, int n, char **words)
             " You didn't set any conditions with 'WHERE'.\n Are you sure you want to continue?\n");
     res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_MODIFY);
     if (res && res->has_code) {
+        if (entity == SMGR_CLUSTER && res->code == ESLURM_ACCESS_DENIED)
+            show_cluster_settings(&c);
         modify_failed(&c, res);
     } else if (res) {
         show_modified(&c, res);
@@ -699,7 +751,10 @@ static void show_dismissed(const struct change *c)
         printf(" Removing Coordinators with user name\n");
     for (size_t i = 0; i < w->n_users; i++)
         printf("  %s\n", w->users[i]);
-    printf("%s", w->n_accounts ? " From Account(s)\n" : " From all accounts\n");
+    if (!w->n_users)
+        printf(" Removing all users from Accounts\n");
+    else
+        printf("%s", w->n_accounts ? " From Account(s)\n" : " From all accounts\n");
     for (size_t i = 0; i < w->n_accounts; i++)
         printf("  %s\n", w->accounts[i]);
 }
@@ -777,8 +832,12 @@ void smgr_delete(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
-    if (!l.has_where) {
+    if (!l.has_where || chooses_nothing(&l)) {
         smgr_fail(s, " No conditions given to remove, not executing.\n");
+        smgr_line_done(&l);
+        return;
+    }
+    if (!choose_class(&l)) {
         smgr_line_done(&l);
         return;
     }

@@ -98,7 +98,7 @@ static bool add_ids(struct smgr *s, Pst__AcctCond *where, const char *value)
         uint64_t id = 0;
 
         if (ok && parse_u64(words[i], 1, UINT32_MAX - 1, &id) < 0) {
-            smgr_fail(s, " Bad JobID value: %s\n", words[i]);
+            smgr_fail(s, "sacctmgr: fatal: Bad job/step specified: %s\n", words[i]);
             ok = false;
         }
         where->ids = xrealloc_or_die(where->ids, where->n_ids + 1, sizeof(uint32_t));

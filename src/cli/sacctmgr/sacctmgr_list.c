@@ -475,10 +475,8 @@ static int cluster_row(void *ctx, const ProtobufCMessage *record, const struct q
     struct joined *j = ctx;
     struct smgr_row row = { .cluster = (const Pst__AcctClusterRecord *)record,
                             .now_us = info->now_us };
-    const Pst__AcctClusterRecord *wanted = j->o.l->set->cluster;
 
-    if (wanted && wanted->has_classification &&
-        wanted->classification != row.cluster->classification)
+    if (j->o.l->has_class && j->o.l->class != row.cluster->classification)
         return 0;
     for (size_t i = 0; i < j->assocs.n; i++) {
         const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];

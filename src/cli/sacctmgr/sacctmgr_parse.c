@@ -124,6 +124,17 @@ static bool may_have_operator(const struct smgr_line *l, const struct key *k)
             k->what == S_FED_CLUSTERS || (k->what == S_FLAGS && l->entity == SMGR_QOS));
 }
 
+/* A condition of no name chooses nothing, as one of an unknown name does: a script's variable may be
+ * empty. */
+static void take_names(char ***list, size_t *n, const char *value, bool in_lower, bool cond)
+{
+    size_t before = *n;
+
+    smgr_add_words(list, n, value, in_lower);
+    if (cond && *n == before && !value[strspn(value, ", ")])
+        smgr_add_string(list, n, "", 0);
+}
+
 static void take_key(struct smgr_line *l, const struct key *k, unsigned place, char op,
                      const char *value)
 {
@@ -137,14 +148,13 @@ static void take_key(struct smgr_line *l, const struct key *k, unsigned place, c
     }
     if (k->kind == WORDS || k->kind == WORDS_LOWER) {
         const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__acct_cond__descriptor, k->field);
+        bool of_no_user = !*value && l->entity == SMGR_ASSOC && strcmp(k->field, "users") == 0;
         char *base = (char *)l->where;
 
-        smgr_add_words((char ***)(base + f->offset), (size_t *)(base + f->quantifier_offset), value,
-                       k->kind == WORDS_LOWER);
-        if (!*value && l->entity == SMGR_ASSOC && strcmp(k->field, "users") == 0)
+        take_names((char ***)(base + f->offset), (size_t *)(base + f->quantifier_offset), value,
+                   k->kind == WORDS_LOWER, cond && !of_no_user);
+        if (of_no_user)
             l->where->has_no_users = l->where->no_users = 1;
-        if (!*value && cond && strcmp(k->field, "partitions") == 0)
-            smgr_add_string(&l->where->partitions, &l->where->n_partitions, "", 0); /* of none */
     } else if (k->kind == SPECIAL) {
         smgr_special(l, (enum special)k->what, cond, op, value);
     } else if (k->kind == LIMIT_TRES || k->kind == LIMIT_ONE) {
@@ -199,7 +209,7 @@ static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
 }
 
 /* A word alone: a name of the entity. */
-static void take_bare_word(struct smgr_line *l, const char *word)
+static void take_bare_word(struct smgr_line *l, const char *word, bool cond)
 {
     if (l->entity & (SMGR_ASSOC | SMGR_TXN | SMGR_EVENT)) {
         smgr_special(l, l->entity == SMGR_EVENT ? S_EVENT : S_IDS, true, '\0', word);
@@ -210,9 +220,9 @@ static void take_bare_word(struct smgr_line *l, const char *word)
         return;
     }
     if (l->entity == SMGR_COORD)
-        smgr_add_words(&l->where->users, &l->where->n_users, word, true);
+        take_names(&l->where->users, &l->where->n_users, word, true, cond);
     else
-        smgr_add_words(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY);
+        take_names(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY, cond);
     l->has_where = true;
 }
 
@@ -228,10 +238,8 @@ static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, c
     if (!value && k && k->kind == SPECIAL && place == COND &&
         smgr_switches(l, (enum special)k->what))
         return;
-    if (!value && place == COND) {
-        take_bare_word(l, original);
-    } else if (!value && mode == SMGR_ADD) {
-        take_bare_word(l, original);
+    if (!value && (place == COND || mode == SMGR_ADD)) {
+        take_bare_word(l, original, mode != SMGR_ADD);
     } else if (!k || !value) {
         tell_unknown(l, original, place);
     } else {

@@ -574,18 +574,23 @@ static Pst__AcctClusterRecord *set_cluster(struct smgr_line *l)
     return l->set->cluster;
 }
 
-static void set_class(struct smgr_line *l, const char *value)
+static void set_class(struct smgr_line *l, bool cond, const char *value)
 {
     static const char *const words[] = { "none", "capability", "capacity", "capapacity" };
     size_t i = 0;
 
     while (i < ARRAY_SIZE(words) && strcasecmp(words[i], value) != 0)
         i++;
-    if (i == ARRAY_SIZE(words) && l->mode == SMGR_LIST)
+    if (i == ARRAY_SIZE(words) && cond)
         smgr_bad(l, "Classification", value, "capability, capacity or capapacity is meant");
     l->ignored = i == ARRAY_SIZE(words); /* a word that means no class sets nothing */
     if (l->ignored)
         return;
+    if (cond) {
+        l->has_class = true;
+        l->class = (uint32_t)i;
+        return;
+    }
     set_cluster(l)->has_classification = 1;
     l->set->cluster->classification = (uint32_t)i;
 }
@@ -643,7 +648,7 @@ static bool special_qos(struct smgr_line *l, enum special what, bool cond, char 
             SET_QOS(limit_factor, real);
         return true;
     case S_CLASS:
-        set_class(l, value);
+        set_class(l, cond, value);
         return true;
     default:
         return false;

@@ -378,7 +378,11 @@ static void run_interactive(struct scontrol *s)
             (void)printf("\n");
             return;
         }
-        if (strncmp(line, "!!", 2) == 0 && last) {
+        if (strncmp(line, "!!", 2) == 0 && !last) { /* there is none before it */
+            s->status = CLI_EXIT_FAILED;
+            continue;
+        }
+        if (strncmp(line, "!!", 2) == 0) {
             free(line);
             line = xstrdup_or_die(last);
         } else {

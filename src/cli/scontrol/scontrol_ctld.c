@@ -31,7 +31,7 @@ static void simple_call(struct scontrol *s, unsigned op, const ProtobufCMessage 
     int r = client_call(scontrol_client(s, what), op, request, NULL);
 
     if (r < 0)
-        scontrol_fail(s, "%s error:%s", what, client_strerror(s->client, r));
+        scontrol_missing(s, stderr, "%s error:%s", what, client_strerror(s->client, r));
 }
 
 /* What became of a ping to one controller. */
@@ -156,7 +156,7 @@ void scontrol_shutdown(struct scontrol *s, int argc, char **argv)
     }
     r = client_call(scontrol_client(s, "slurm_shutdown"), OP_SHUTDOWN, &request.base, &answer);
     if (r < 0)
-        scontrol_fail(s, "slurm_shutdown error:%s", client_strerror(s->client, r));
+        scontrol_missing(s, stderr, "slurm_shutdown error:%s", client_strerror(s->client, r));
     else if (answer && PB_AS(shutdown_reply, answer)->untold)
         (void)fprintf(stderr, "scontrol: warning: not connected, slurmd goes on there: %s\n",
                       PB_AS(shutdown_reply, answer)->untold);
@@ -290,8 +290,9 @@ static void send_setting(struct scontrol *s, const Pst__DebugRequest *request, c
         scontrol_fail(s, "Failed to change %s on one or more nodes.:%s", thing,
                       client_strerror(c, r));
     else
-        scontrol_fail(s, "%s error:%s", what,
-                      code == ESLURM_USER_ID_MISSING ? "Permission denied" : client_strerror(c, r));
+        scontrol_missing(s, stderr, "%s error:%s", what,
+                         code == ESLURM_USER_ID_MISSING ? "Permission denied"
+                                                        : client_strerror(c, r));
 }
 
 /* "nodes=LIST" of the last word, taken off; NULL: there is none. */
@@ -424,7 +425,7 @@ static void send_power(struct scontrol *s, Pst__NodeAction action, char *nodes, 
     r = client_call(scontrol_client(s, "scontrol_power_nodes"), OP_NODE_UPDATE, &request.base,
                     NULL);
     if (r < 0)
-        scontrol_fail(s, "scontrol_power_nodes error:%s", client_strerror(s->client, r));
+        scontrol_missing(s, stderr, "scontrol_power_nodes error:%s", client_strerror(s->client, r));
 }
 
 void scontrol_power(struct scontrol *s, int argc, char **argv)

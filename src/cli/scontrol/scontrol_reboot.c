@@ -23,10 +23,10 @@ static void send_reboot(struct scontrol *s, const Pst__NodeRebootRequest *req)
         cli_error("%s", text); /* the others are rebooted: no failure */
         return;
     }
-    scontrol_fail(s, "scontrol_reboot_nodes error:%s",
-                  code == ESLURM_USER_ID_MISSING    ? "Permission denied"
-                  : code == ESLURM_DISABLED && text ? text
-                                                    : client_strerror(c, r));
+    scontrol_missing(s, stderr, "scontrol_reboot_nodes error:%s",
+                     code == ESLURM_USER_ID_MISSING    ? "Permission denied"
+                     : code == ESLURM_DISABLED && text ? text
+                                                       : client_strerror(c, r));
 }
 
 /* next_state=RESUME|DOWN in upper case, or NULL. */

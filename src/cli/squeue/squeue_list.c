@@ -27,8 +27,10 @@ static void make_order(struct squeue *q)
     const char *spec = q->sort ? q->sort : q->steps ? "P,i" : q->start ? "S" : "P,t,-p";
     char bad;
 
-    if (fmt_sort_parse(&q->order, q->steps ? &squeue_step_fields : &squeue_job_fields, spec, &bad) <
-        0) {
+    if (q->steps) { /* SQUEUE_SORT names what jobs have: steps are sorted by what they have of it */
+        if (fmt_sort_parse(&q->order, &squeue_step_fields, spec, NULL) < 0)
+            cli_die(CLI_EXIT_FAILED, "Too many sort keys: %s", spec);
+    } else if (fmt_sort_parse(&q->order, &squeue_job_fields, spec, &bad) < 0) {
         cli_write_out(&q->out, true); /* the heading comes first, as users know it */
         cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
     }

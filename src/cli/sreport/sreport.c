@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/safetext.h"
@@ -59,7 +60,7 @@ static const struct report {
     { "cluster", "UserUtilizationByWckey", 18, R_WHO, BY_USER_WCKEY },
     { "cluster", "Utilization", 2, R_CLUSTER, 0 },
     { "cluster", "WCKeyUtilizationByUser", 1, R_WHO, BY_WCKEY_USER },
-    { "job", "SizesByAccount", 8, R_SIZES, SIZES_ACCOUNT },
+    { "job", "SizesByAccount", 1, R_SIZES, SIZES_ACCOUNT },
     { "job", "SizesByAccountAndWckey", 15, R_SIZES, SIZES_ACCOUNT_WCKEY },
     { "job", "SizesByWckey", 8, R_SIZES, SIZES_WCKEY },
     { "reservation", "Utilization", 1, R_RESERVATION, 0 },
@@ -303,7 +304,13 @@ static void run_interactive(struct sreport *s)
             (void)printf("\n");
             return;
         }
-        if (strncmp(line, "!!", 2) == 0 && last) {
+        if (!isatty(STDIN_FILENO)) /* no terminal shows it */
+            (void)printf("%s%s", line, strchr(line, '\n') ? "" : "\n");
+        if (strncmp(line, "!!", 2) == 0 && !last) { /* there is none before it */
+            s->status = CLI_EXIT_FAILED;
+            continue;
+        }
+        if (strncmp(line, "!!", 2) == 0) {
             free(line);
             line = xstrdup_or_die(last);
             size = strlen(line) + 1;

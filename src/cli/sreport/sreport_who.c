@@ -409,7 +409,7 @@ void report_who(struct sreport *s, struct cond *c, enum who_report which)
         { "Wckey", "WCKey", 15, F_WCKEY },
         { "TresName", "TRES Name", 14, F_TRES },
         { "Used", "Used", table_time_width(s), F_USED },
-        { "Energy", "Energy", 8, F_ENERGY },
+        { "Energy", "Energy", table_time_width(s), F_ENERGY },
     };
     struct list *l = xmalloc_or_die(sizeof(*l));
     Pst__UsageReply *reply, *clusters = NULL;

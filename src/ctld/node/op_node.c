@@ -252,7 +252,6 @@ static void forget_topology(struct ctld *ctld, const Pst__NodeUpdateRequest *req
         topology_forget(ctld);
 }
 
-/* addr: the node's own, of those that the request lists; NULL: it lists none. */
 /* The journal gets no token that a node could show. */
 static bool seal_token(Pst__NodeRecord *set)
 {
@@ -262,8 +261,10 @@ static bool seal_token(Pst__NodeRecord *set)
                                 pb_set_str(&set->cert_token, sealed) == 0);
 }
 
+/* addr, host: the node's own, of those that the request lists; NULL: it lists none. */
 static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
-                      Pst__Transaction *tx, const struct node *n, const char *addr)
+                      Pst__Transaction *tx, const struct node *n, const char *addr,
+                      const char *host)
 {
     Pst__NodeState state = n->rec->state;
     uint32_t flags = n->rec->state_flags;
@@ -286,7 +287,8 @@ static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, stru
         if (pb_merge(&set->base, &req->set->base) < 0 || !seal_token(set))
             return SLURM_ERROR;
     }
-    if (addr && pb_set_str(&set->addr, addr) < 0)
+    if ((addr && pb_set_str(&set->addr, addr) < 0) ||
+        (host && pb_set_str(&set->hostname, host) < 0))
         return SLURM_ERROR;
     if (!features_fit(req, n->rec, set))
         return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
@@ -344,17 +346,15 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
     }
 }
 
-/* NodeAddr= has one address for each node, and gives none of them to two. */
-static bool addresses_fit(const Pst__NodeUpdateRequest *req, const struct hostlist *hl,
-                          struct hostlist **ret_addrs)
+/* NodeAddr= has one address for each node, and gives none of them to two; NodeHostname= likewise. */
+static bool list_fits(const char *list, const struct hostlist *hl, struct hostlist **ret)
 {
-    const char *list = req->set ? req->set->addr : NULL;
     struct err err = { .text = "" };
 
     if (!list || !*list || (hostlist_count(hl) == 1 && !strpbrk(list, "[,")))
         return true;
-    return hostlist_parse_most(list, hostlist_count(hl), ret_addrs, &err) == 0 &&
-           hostlist_count(*ret_addrs) == hostlist_count(hl);
+    return hostlist_parse_most(list, hostlist_count(hl), ret, &err) == 0 &&
+           hostlist_count(*ret) == hostlist_count(hl);
 }
 
 /* Node sets by feature follow. */
@@ -381,7 +381,7 @@ static bool power_refuses(const struct ctld *ctld, const Pst__NodeUpdateRequest 
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
-    _cleanup_(hostlist_free) struct hostlist *hl = NULL, *addrs = NULL;
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL, *addrs = NULL, *hosts = NULL;
     Pst__Transaction *tx;
     uint64_t lsn;
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
@@ -399,7 +399,8 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }
-    if (!addresses_fit(req, hl, &addrs)) {
+    if (req->set &&
+        (!list_fits(req->set->addr, hl, &addrs) || !list_fits(req->set->hostname, hl, &hosts))) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }
@@ -423,7 +424,8 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
-        code = n ? patch_node(ctld, req, cmd, tx, n, addrs ? hostlist_nth(addrs, i) : NULL)
+        code = n ? patch_node(ctld, req, cmd, tx, n, addrs ? hostlist_nth(addrs, i) : NULL,
+                              hosts ? hostlist_nth(hosts, i) : NULL)
                  : ESLURM_INVALID_NODE_NAME;
         done += code == 0;
         if (code == ESLURM_INVALID_NODE_STATE_TRANSITION) {

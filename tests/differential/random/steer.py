@@ -197,7 +197,7 @@ SQUEUE_FILTERS = ("-u alice", "-u alice,bob", "-u 2001", "-u nosuch", "-u ''", "
                   "-t Running,PENDING", "-w n1", "-w n[1-4]", "-w n9", "-n wrap", "-n one,wrap", "-n ''", "-j {job}", "-j {job},{job}",
                   "-j x", "-j {job}_1", "-j ''", "-r", "-a", "--hide", "-L lic", "-L nosuch", "-R r1", "-R nosuch", "-S i", "-S -t,i",
                   "-S +i", "-S x", "-S ''", "-S N", "-S -p", "-S P,-i", "-S u,i", "-M bench", "-M nosuch", "--me", "-P", "--federation",
-                  "--local", "--sibling", "--start", "-i 0", "-i x", "-l", "--array-unique", "-h", "-s", "--name=wrap", "--priority",
+                  "--local", "--sibling", "--start", "-i 0", "-i x", "-l", "-h", "-s", "--name=wrap", "--priority",
                   "--nosuch", "-n nosuch")
 SQUEUE_SHAPES = ("-o '%i %T %u'", "-o '%A|%P|%j'", "-h -o %i", "-O jobid,statecompact", "-O 'jobid:.9,name:-5'", "-o '%.7i %.9P %8j'", "",
                  "-h", "-o 'x%iy%%'", "-o '%i%t'", "-o ''", "-O ''", "-o '%'", "-o '%5'", "-o 'text'", "-O jobid,,name", "-O jobid:",
@@ -215,9 +215,9 @@ SACCT_SHAPE = ("-o jobid,state", "-o jobid,jobname%4,user", "-o jobid%-9,exitcod
                "--env-vars -j {job}", "-B -j {job}")
 SACCT_MORE = ("-X", "-a", "-u alice", "-u alice,bob", "-A physics", "-A physics,chem", "-j {job}", "-j {job},{job}", "-j {job}.0",
               "-j {job}.batch", "-j {job}.x", "-j ''", "-N n1", "-r main,other", "-s pd,r", "-s all", "-q high,low", "-q 1",
-              "-S now-2hours", "-S now-1day -E now", "-E now -S now-1hour", "-D", "-o", "-p", "-P", "-n", "-L", "-M bench", "--name wrap",
-              "-g research", "-x 0", "-i 1-2", "-I 1-4", "-t", "-T", "-W w1", "-R x", "-k 1 -K 5", "-k 5 -K 1", "--whole-hetjob=yes",
-              "--whole-hetjob=x", "--array", "--duplicates", "-F x", "--flags=x", "--uid 2001", "--timelimit-min=10", "-c x",
+              "-S now-2hours", "-S now-1day -E now", "-E now -S now-1hour", "-D", "-p", "-P", "-n", "-L", "-M bench", "--name wrap",
+              "-g research", "-x 0", "-i 1-2", "-I 1-4", "-T", "-W w1", "-R x", "-k 1 -K 5", "-k 5 -K 1", "--whole-hetjob=yes",
+              "--whole-hetjob=x", "--duplicates", "-F x", "--flags=x", "--uid 2001", "--timelimit-min=10", "-c x",
               "--delimiter=x -P", "--noconvert", "--truncate")
 REPORT_KINDS = ("cluster AccountUtilizationByUser", "cluster UserUtilizationByAccount", "cluster UserUtilizationByWckey",
                 "cluster WCKeyUtilizationByUser", "cluster Utilization", "job SizesByAccount", "job SizesByAccountAndWckey",
@@ -227,7 +227,7 @@ REPORT_CLAUSES = ("start=midnight", "start=midnight-1day end=midnight", "end=now
                   "end=", "cluster=bench", "clusters=bench,nosuch", "accounts=physics", "accounts=physics,chem", "users=alice",
                   "users=alice,bob", "user=", "tree", "format=cluster,account,login,used", "format=login", "format=cluster%20,used%-9",
                   "format=", "format=used,nosuch", "-T cpu", "-T cpu,mem", "-T all", "-T x", "-t hours", "-t percent", "-t minutes",
-                  "-t x", "-t hourper", "-t", "-n", "-p", "-P", "-P -n", "-Q", "topcount=1", "topcount=0", "topcount=x", "group",
+                  "-t x", "-t hourper", "-n", "-p", "-P", "-P -n", "-Q", "topcount=1", "topcount=0", "topcount=x", "group",
                   "grouping=2", "grouping=1,2,3", "grouping=individual", "grouping=x", "flatview", "acct_as_parent", "partitions=main",
                   "gid=research", "names=r1", "names=", "ids=1", "ids=x", "jobs=1", "nodes=n1", "printjobcount", "all_clusters",
                   "wckeys=w1", "where", "where users=alice", "--parsable2", "--local", "--federation", "-M bench", "nosuch", "nosuch=1",
@@ -239,7 +239,7 @@ SSHARE_SHAPES = ("account,user", "account%-20,user%5", "cluster,account", "user,
 SPRIO_WORDS = ("-j {job}", "-j {job},{job}", "-u alice", "-u 2001", "-u alice,nosuch", "-p main", "-p main,other", "-n", "-l", "-w", "-h",
                "-M bench", "-S i", "-S -i", "-S u,i", "-S x", "x", "-j x", "-p")
 SPRIO_SHAPES = ("'%i %u'", "%i", "'%.9i %9r'", "x", "%", "'%i %Q %z'", "''")
-SDIAG_WORDS = ("-a", "-r", "-i", "-t", "-T", "-M bench", "-M nosuch", "x", "--sort-by-id", "--sort-by-time2", "-h")
+SDIAG_WORDS = ("-a", "-r", "-i", "-T", "-M bench", "-M nosuch", "x", "--sort-by-id", "--sort-by-time2", "-h")
 RESERVATION_WORDS = ("starttime=now", "starttime=now+1hour", "starttime=tomorrow", "starttime=x", "duration=30", "duration=1-0",
                      "duration=x", "duration=infinite", "endtime=now+2hours", "endtime=now-1hour", "users=alice", "users=alice,bob",
                      "users=nosuch", "users+=carol", "users-=alice", "users=-carol", "accounts=physics", "accounts=-chem",

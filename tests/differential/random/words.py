@@ -497,5 +497,6 @@ class World(Queries, Steps, More, Steer):
         command = getattr(self, kind)().strip()
         administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos", "limits", "limit_taken_back",
                                   "every_key", "dump", *self.ADMINISTRATIVE)
-        user = "root" if administrative and self.rng.random() < 0.85 else self.pick(USERS)
+        often = 0.6 if kind in self.ADMINISTRATIVE else 0.85
+        user = "root" if administrative and self.rng.random() < often else self.pick(USERS)
         return user, command

@@ -31,8 +31,9 @@ def test_answers_equal_the_recording():
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be several users")
-def test_what_random_play_found_stays_repaired():
+@pytest.mark.parametrize("kept", ("kept.txt", "steered.txt"))
+def test_what_random_play_found_stays_repaired(kept):
     build = os.environ.get("PENSTOCK_BUILD", "build")
-    done = subprocess.run([RANDOM / "play", "--build", os.path.abspath(build), "--only-ours", "--replay", RANDOM / "kept.txt"],
+    done = subprocess.run([RANDOM / "play", "--build", os.path.abspath(build), "--only-ours", "--replay", RANDOM / kept],
                           capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

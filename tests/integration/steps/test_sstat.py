@@ -169,6 +169,16 @@ def test_not_measured(make_cluster):
     assert list(batch.values()) == ["", "energy=0", "", "0"]
 
 
+def test_tasks_of_an_array(c):
+    """The array's number names all tasks; the task that has the array's number itself is listed once."""
+    job = c.sbatch("-n1", "-a", "1-3", "-t5", wrap="sleep 100")
+    wait_until(lambda: c.run("squeue", "-s", "-h", "-j", job, "-o", "%i").out.count("batch") == 3, "all tasks run")
+    shown = c.run("sstat", "-a", "-n", "-P", "-j", job, "-o", "jobid").out.split()
+    assert sorted(s for s in shown if not s.endswith("extern")) == [f"{job}_{i}.batch" for i in (1, 2, 3)]
+    assert c.run("sstat", "-a", "-n", "-P", "-j", f"{job}_2", "-o", "jobid").out.split()[-1] == f"{job}_2.batch"
+    c.run("scancel", job)
+
+
 def test_memory_limit(make_cluster):
     """JobAcctGatherParams=OverMemoryKill ends the step that has too much, not its neighbour."""
     c = make_cluster(nodes=1, conf="JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n"

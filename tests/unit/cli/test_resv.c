@@ -236,7 +236,7 @@ static void test_keys(void **state)
         { "s=now d=60 flags+=x", "Error parsing flags +x" },
         { "s=now d=60 flags-=daily,x", "Error parsing flags -daily,x" },
         { "s=now d=60 maxstart=x", "Invalid duration maxstart=x" },
-        { "nosuch", "Unknown parameter nosuch" },
+        { "nosuch", "Misformatted parameter 'nosuch', most options have a parameter after '='" },
     };
 
     (void)state;
