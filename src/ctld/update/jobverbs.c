@@ -1,5 +1,5 @@
-/* jobverbs.c - what a verb does to one job: cancel, signal, hold, release, requeue, suspend, resume,
- * complete ...; see jobverbs.h */
+/* jobverbs.c - what a verb does to one job: cancel, signal, hold, release, requeue, suspend,
+ * resume, complete ...; see jobverbs.h */
 #include "ctld/update/jobverbs.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* test_conf_gres.c - gres.conf: which files a resource of a node has, and what is wrong with a line */
+/* test_conf_gres.c - gres.conf: which files a resource of a node has, and what is wrong with a
+ * line */
 #include "conf_util.h"
 
 #include "conf/conf_priv.h"

@@ -1,4 +1,5 @@
-/* test_conf_nodeexpr.c - where nodes are listed: host lists, node sets, ALL, functions, what is taken away */
+/* test_conf_nodeexpr.c - where nodes are listed: host lists, node sets, ALL, functions, what is
+ * taken away */
 #include "conf_util.h"
 
 /* The nodes of a partition with this list; NULL and what is told. */

@@ -1,4 +1,5 @@
-/* test_conf_part.c - PartitionName lines: limits, who may use one, sharing, what all of them together show */
+/* test_conf_part.c - PartitionName lines: limits, who may use one, sharing, what all of them
+ * together show */
 #include "conf_util.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
-/* test_conf_row.c - pairs of one line: unknown keys, keys given twice, older spellings, DEFAULT lines */
+/* test_conf_row.c - pairs of one line: unknown keys, keys given twice, older spellings, DEFAULT
+ * lines */
 #include "conf_util.h"
 
 static void test_pairs(void **state)

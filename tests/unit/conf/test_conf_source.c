@@ -1,4 +1,5 @@
-/* test_conf_source.c - the files of a configuration: included ones, patterns, and what cannot be read */
+/* test_conf_source.c - the files of a configuration: included ones, patterns, and what cannot
+ * be read */
 #include "conf_util.h"
 
 #include <errno.h>

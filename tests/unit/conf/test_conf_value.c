@@ -1,4 +1,5 @@
-/* test_conf_value.c - single values as they are written: kinds, ranges, and the sentence that refuses one */
+/* test_conf_value.c - single values as they are written: kinds, ranges, and the sentence that
+ * refuses one */
 #include "conf_util.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
-/* test_shares.c - usage that is set back, by hand and by PriorityUsageResetPeriod, and its half-life */
+/* test_shares.c - usage that is set back, by hand and by PriorityUsageResetPeriod, and its
+ * half-life */
 #include "core_util.h"
 
 #include "ctld/schedlink/shares.h"

@@ -63,7 +63,8 @@ static void test_pending(void **state)
     assert_int_equal(state_of(1), JOB_STATE(CANCELLED));
 }
 
-/* After a start of the controller clients have as long to come back; nobody waits for batch jobs. */
+/* After a start of the controller clients have as long to come back.  Nobody waits for batch
+ * jobs. */
 static void test_recovered(void **state)
 {
     (void)state;
