@@ -144,12 +144,6 @@ enum kill_stage {
     KILL_ALL,       /* SIGKILL until no process is left */
 };
 
-/* What child_start() shares with a new process; made when it is needed, kept until we end. */
-struct child_pages {
-    char *stack, *seat_stack; /* seat: of child_reserve(), one such process at a time */
-    struct child_outcome *outcome;
-};
-
 struct step {
     const struct step_events *on;
     const struct plug_ops *plug_ops; /* NULL in slurmstepd itself, which loads no plugins */
@@ -173,7 +167,7 @@ struct step {
     char host[256];
     const char *work_dir;
     mode_t umask;
-    struct child_pages child_pages;
+    unsigned slow_starts; /* processes that did not have their program soon */
 
     struct task *tasks;
     size_t n_tasks, n_running;
@@ -498,15 +492,16 @@ struct child {
     int join[CGROUP_CTRLS], n_join;
     bool born_inside;
     struct child_outcome *outcome;
+    int report_fd; /* in the child: its way to tell; closed by its exec */
     /* child_reserve()'s: */
     pid_t seat;      /* the process that waits; 0 none */
     unsigned number; /* as it sees itself */
-    int seat_fds[2]; /* ours and its end of a socket pair */
-    uint32_t shares; /* not 0 while it runs in our memory */
+    int seat_fd;     /* our way to it */
 };
 struct child_outcome { /* written by the child */
     int stage, err;
-    int mem_err; /* of set_mempolicy(); 0 = done */
+    unsigned number; /* as it sees itself */
+    int mem_err;     /* of set_mempolicy(); 0 = done */
 };
 enum child_stage {
     CHILD_SETUP,
@@ -514,9 +509,7 @@ enum child_stage {
     CHILD_CHDIR,
     CHILD_EXEC,
 };
-/* The stack of a child that shares our memory, up to its exec: several times what it takes in
- * builds without optimization, or with sanitizers.  Pages that nobody touches cost nothing. */
-#define CHILD_STACK (256u * 1024u)
+#define CHILD_PID_ROOM 16u /* of pid_slot */
 int child_start(struct child *c, pid_t *ret_pid);
 /* Make the process now and let it wait: child_start() makes it become the program.  c stays where
  * it is, streams, `give` and the cgroup are settled; the rest may change until then.  Ends with
@@ -529,7 +522,7 @@ int child_join(const struct child *c);
 int child_become(const struct child *c); /* the user */
 int child_chdir(const struct child *c);
 int child_place_fds(const struct child *c);
-int child_exec(const struct child *c); /* returns on failure only */
+int child_exec(struct child *c); /* returns on failure only */
 
 /* tasklaunch.c: where to look for a program: itself when it names a path, else along the PATH of
  * env.  The list lives in store; NULL: no memory.  *ret_shown: how to call it in messages. */

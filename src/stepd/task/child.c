@@ -1,24 +1,25 @@
 /* child.c - one new process of the step; see step.h
  *
- * The child shares our memory until it execs (as posix_spawn does), so starting one costs no page
- * tables, and failures come back in the struct.  Between clone and exec it only makes system calls:
- * no allocation, no locks, nothing that our own state could notice.
+ * The child is a copy of us until it execs: we are small and linked statically, so that costs
+ * little.  How far it came is told in a page that both have, and that it came there by a socket
+ * that its exec closes.  We wait for that only for a moment: the user's file system, or the holder
+ * of a lease on the program, may keep it from its program for as long as he likes, and we must hear
+ * orders meanwhile.  A child that takes longer is started all the same; what goes wrong then it
+ * says itself.
  *
  * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the
- * machine, which costs milliseconds.  The C library has no such call, so it cannot share our
- * stack and gets a copy of our few pages; how far it came is then told in a shared one.
+ * machine, which costs milliseconds.
  *
  * A process may be made before it is known what it becomes (child_reserve()): TaskProlog is told
- * its number.  It waits in our memory for a byte, and while it then goes on we stand still as for
- * vfork(). */
+ * its number.  It waits for its environment then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/futex.h>
 #include <linux/sched.h>
-#include <sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -34,6 +35,11 @@
 #include "base/process/inherit.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"
+
+#define REPORT_FD 64 /* at least: above those that a task is given */
+#define SOON_MS 500  /* a program that takes longer begins beside us */
+#define NEXT_MS 5    /* ... when several did */
+#define SLOW_MOST 2u
 
 static const struct {
     const char *name;
@@ -77,18 +83,6 @@ static void set_limits(const struct step *s)
         set_limit(limits[i]);
 }
 
-static void write_pid(char *slot)
-{
-    char digits[16];
-    int n = 0;
-
-    for (unsigned pid = (unsigned)syscall(SYS_getpid); pid; pid /= 10)
-        digits[n++] = (char)('0' + pid % 10);
-    while (n > 0)
-        *slot++ = digits[--n];
-    *slot = '\0';
-}
-
 /* Standard streams into place.  Sources are above 2: slurmd left 0 to 2 open for us. */
 int child_place_fds(const struct child *c)
 {
@@ -107,7 +101,7 @@ int child_become(const struct child *c)
 
     if (!s->switch_user)
         return 0;
-    /* Raw calls: the library's versions look for other threads, which the memory we share does not
+    /* Raw calls: the library's versions look for other threads, which a copy of us does not
      * have. */
     if (syscall(SYS_setgroups, s->n_in_gids, s->in_gids) < 0 ||
         syscall(SYS_setresgid, s->in_gid, s->in_gid, s->in_gid) < 0 ||
@@ -132,11 +126,16 @@ static int exec_any(const struct child *c)
     return -err;
 }
 
+/* Whom nobody hears any more says it where the task would have. */
 static int note_failure(struct child *c, int stage, int r)
 {
     c->outcome->stage = stage;
     c->outcome->err = r;
-    return 127;
+    if (send(c->report_fd, "", 1, MSG_NOSIGNAL) != 1)
+        (void)dprintf(STDERR_FILENO, "slurmstepd: error: %s%s: %s\n",
+                      stage == CHILD_EXEC ? "execve(): " : "could not be started: ",
+                      c->argv[0] ? c->argv[0] : "", strerror(-r));
+    return -r & 0xff;
 }
 
 /* Become a member of the cgroups that the process was not born in. */
@@ -200,22 +199,42 @@ int child_chdir(const struct child *c)
     return 0;
 }
 
-int child_exec(const struct child *c)
+/* All but the streams, what is given, and our way to tell, which the exec closes. */
+static void close_others(const struct child *c)
 {
+    int next = 3 + (int)c->n_give, keep = c->keep_fd ? c->keep_fd : -1;
+    int report = keep == next ? next + 1 : next;
+
+    if (c->report_fd > 0 && (c->report_fd == report || dup3(c->report_fd, report, O_CLOEXEC) >= 0))
+        next = report + 1;
+    inherit_close(next, keep);
+}
+
+static void note_number(const struct child *c, unsigned number)
+{
+    if (c->pid_slot)
+        (void)snprintf(c->pid_slot, CHILD_PID_ROOM, "%u", number);
+}
+
+int child_exec(struct child *c)
+{
+    int report = 3 + (int)c->n_give;
+    unsigned number = (unsigned)syscall(SYS_getpid);
     sigset_t none;
 
-    if (c->pid_slot)
-        write_pid(c->pid_slot);
-    /* plugins and libraries open without asking */
-    inherit_close(3 + (int)c->n_give, c->keep_fd ? c->keep_fd : -1);
+    note_number(c, number);
+    if (c->outcome)
+        c->outcome->number = number;
+    close_others(c); /* plugins and libraries open without asking */
+    if (c->report_fd > 0)
+        c->report_fd = c->keep_fd == report ? report + 1 : report;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return exec_any(c);
 }
 
-static int child_main(void *arg)
+static int child_main(struct child *c)
 {
-    struct child *c = arg;
     int r = child_join(c);
 
     if (r < 0)
@@ -233,43 +252,46 @@ static int child_main(void *arg)
     return note_failure(c, CHILD_EXEC, r);
 }
 
-/* A page that nobody may touch lies below: a child that needs more dies, and does not write into
- * what we have there. */
-static char *make_stack(void)
+/* The page that the child writes into. */
+static int make_outcome(struct child *c)
 {
-    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
-    char *at =
-        mmap(NULL, guard + CHILD_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    void *shared =
+        mmap(NULL, sizeof(*c->outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    if (at == MAP_FAILED)
-        return NULL;
-    if (mprotect(at + guard, CHILD_STACK, PROT_READ | PROT_WRITE) < 0) {
-        (void)munmap(at, guard + CHILD_STACK);
-        return NULL;
-    }
-    return at + guard;
+    if (shared == MAP_FAILED)
+        return -errno;
+    c->outcome = shared;
+    return 0;
 }
 
-/* One thread, one child at a time until its exec: one of each for all. */
-static int make_pages(struct child_pages *p)
+static void drop_outcome(struct child *c)
 {
-    void *shared;
+    if (c->outcome)
+        (void)munmap(c->outcome, sizeof(*c->outcome)); /* the child has its own view */
+    c->outcome = NULL;
+}
 
-    if (!p->stack)
-        p->stack = make_stack();
-    if (!p->outcome) {
-        shared = mmap(NULL, sizeof(*p->outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
-        p->outcome = shared == MAP_FAILED ? NULL : shared;
-    }
-    return p->stack && p->outcome ? 0 : -ENOMEM;
+/* ret_fds: ours and the child's. */
+static int open_report(int ret_fds[2])
+{
+    int high;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_fds) < 0)
+        return -errno;
+    high = fcntl(ret_fds[1], F_DUPFD_CLOEXEC, REPORT_FD);
+    (void)close(ret_fds[1]); /* replaced */
+    ret_fds[1] = high;
+    if (high >= 0)
+        return 0;
+    (void)close(ret_fds[0]);
+    return -errno;
 }
 
 /* -ENOSYS: not with this kernel, or not in this container. */
 static pid_t clone_into_cgroup(struct child *c)
 {
     struct clone_args args = {
-        .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+        .flags = CLONE_INTO_CGROUP,
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)c->join[0],
     };
@@ -283,20 +305,57 @@ static pid_t clone_into_cgroup(struct child *c)
     return pid < 0 ? (errno == EPERM ? -ENOSYS : -errno) : (pid_t)pid;
 }
 
-static pid_t make_process(struct child *c)
+static pid_t fork_child(struct child *c)
 {
-    char *stack_end = c->step->child_pages.stack + CHILD_STACK;
     pid_t pid = -ENOSYS;
 
-    if (c->env)
-        return c->step->plug_ops->fork(c);
     if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
         pid = clone_into_cgroup(c);
-    if (pid == -ENOSYS) {
-        pid = clone(child_main, stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
-        pid = pid < 0 ? -errno : pid;
-    }
+    if (pid != -ENOSYS)
+        return pid;
+    pid = fork();
+    if (pid == 0)
+        _exit(child_main(c));
+    return pid < 0 ? -errno : pid;
+}
+
+/* *ret_fd tells how far it came. */
+static pid_t make_process(struct child *c, int *ret_fd)
+{
+    int fds[2], r = open_report(fds);
+    pid_t pid;
+
+    if (r < 0)
+        return r;
+    c->report_fd = fds[1];
+    pid = fork_child(c);
+    (void)close(fds[1]); /* so that its exec, or its end, is seen */
+    c->report_fd = 0;
+    if (pid < 0)
+        (void)close(fds[0]);
+    else
+        *ret_fd = fds[0];
     return pid;
+}
+
+/* Has it its program, or has it failed, soon?  Else it is left to itself, and is heard no more. */
+static void await_program(struct child *c, int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    unsigned *slow = &c->step->slow_starts;
+    char byte;
+
+    if (poll(&p, 1, *slow < SLOW_MOST ? SOON_MS : NEXT_MS) <= 0) {
+        (*slow)++;
+        (void)shutdown(fd, SHUT_RD); /* what it said before this is heard */
+    }
+    if (recv(fd, &byte, 1, MSG_DONTWAIT) == 1 && c->outcome->err < 0) {
+        c->stage = c->outcome->stage;
+        c->err = c->outcome->err;
+    }
+    c->mem_err = c->outcome->mem_err;
+    if (c->outcome->number)
+        note_number(c, c->outcome->number); /* for TaskEpilog */
 }
 
 static int open_cgroups(struct child *c)
@@ -319,63 +378,113 @@ static void close_cgroups(struct child *c)
 
 /* ---- a process that waits for its program ---------------------------------------------------- */
 
-/* Runs beside us in our memory: its own stack and kernel calls are all it touches until it is told
- * to go on, and then we stand still.  It is as privileged as we are until then, so that no user can
- * send it a signal. */
-static int wait_for_program(void *arg)
-{
-    struct child *c = arg;
-    int fd = c->seat_fds[1];
-    unsigned number = (unsigned)syscall(SYS_getpid);
-    char go;
+#define DOMAIN_BYTES(n) (((n) + 62) / 64 * 8) /* the kernel takes one off n */
 
-    (void)syscall(SYS_close, c->seat_fds[0]); /* else it would not see that we are gone */
-    if (syscall(SYS_write, fd, &number, sizeof(number)) != (long)sizeof(number) ||
-        syscall(SYS_read, fd, &go, sizeof(go)) != (long)sizeof(go))
+enum { GO_ENV, GO_PATHS, GO_WORK_DIR, GO_CPUS, GO_DOMAINS, GO_PARTS };
+
+/* What was not known when it was made: numbers, and how long the rest is that follows. */
+struct going {
+    bool has_nice;
+    int nice, tty, mem_policy;
+    unsigned long n_mem_domains;
+    size_t len[GO_PARTS];
+};
+
+static bool read_whole(int fd, void *buf, size_t len)
+{
+    return len == 0 || recv(fd, buf, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+/* The strings of text as an array; NULL: out of memory. */
+static char **strings_of(char *text, size_t len)
+{
+    char **list;
+    size_t n = 0;
+
+    for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+        n++;
+    list = calloc(n + 1, sizeof(*list));
+    n = 0;
+    for (size_t at = 0; list && at < len; at += strlen(text + at) + 1)
+        list[n++] = text + at;
+    return list;
+}
+
+/* In the process that waited. */
+static bool take_rest(struct child *c)
+{
+    char *part[GO_PARTS];
+    struct going g;
+
+    if (!read_whole(c->report_fd, &g, sizeof(g)))
+        return false;
+    for (size_t i = 0; i < GO_PARTS; i++) {
+        part[i] = malloc(g.len[i] + 1);
+        if (!part[i] || !read_whole(c->report_fd, part[i], g.len[i]))
+            return false;
+    }
+    c->envp = strings_of(part[GO_ENV], g.len[GO_ENV]);
+    c->paths = strings_of(part[GO_PATHS], g.len[GO_PATHS]);
+    c->step->work_dir = part[GO_WORK_DIR];
+    c->cpu_set = g.len[GO_CPUS] ? part[GO_CPUS] : NULL;
+    c->cpu_set_size = g.len[GO_CPUS];
+    c->mem_domains = g.len[GO_DOMAINS] ? part[GO_DOMAINS] : NULL;
+    c->n_mem_domains = g.n_mem_domains;
+    c->mem_policy = g.mem_policy;
+    c->has_nice = g.has_nice;
+    c->nice = g.nice;
+    c->tty = g.tty;
+    c->pid_slot = NULL; /* the environment has it */
+    return c->envp && c->paths;
+}
+
+/* It is as privileged as we are until it is told to go on, so that no user can send it a signal. */
+static int wait_for_program(struct child *c)
+{
+    unsigned number = (unsigned)syscall(SYS_getpid);
+
+    if (send(c->report_fd, &number, sizeof(number), MSG_NOSIGNAL) != (ssize_t)sizeof(number) ||
+        !take_rest(c))
         return 127;
     return child_main(c);
 }
 
-/* Until it has its program, or has ended: the kernel clears the word then. */
-static void wait_unshared(struct child *c)
+static pid_t fork_seat(struct child *c, int ours)
 {
-    uint32_t tid;
+    pid_t pid = fork();
 
-    while ((tid = __atomic_load_n(&c->shares, __ATOMIC_ACQUIRE)))
-        (void)syscall(SYS_futex, &c->shares, FUTEX_WAIT, tid, NULL, NULL, 0);
+    if (pid == 0) {
+        (void)close(ours); /* else it would not see that we are gone */
+        _exit(wait_for_program(c));
+    }
+    return pid < 0 ? -errno : pid;
 }
 
 int child_reserve(struct child *c)
 {
-    struct child_pages *pages = &c->step->child_pages;
-    const int flags = CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-    ssize_t n;
+    int fds[2], r = make_outcome(c);
     pid_t pid;
-    int r;
 
-    if (!pages->seat_stack)
-        pages->seat_stack = make_stack();
-    if (!pages->seat_stack)
-        return -ENOMEM;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->seat_fds) < 0)
-        return -errno;
-    r = open_cgroups(c);
-    pid = r < 0 ? r
-                : clone(wait_for_program, pages->seat_stack + CHILD_STACK, flags, c, &c->shares,
-                        NULL, &c->shares);
-    if (pid < 0) {
-        r = r < 0 ? r : -errno;
-        close_cgroups(c);
-        (void)close(c->seat_fds[0]);
-        (void)close(c->seat_fds[1]);
+    if (r == 0)
+        r = open_report(fds);
+    if (r < 0) {
+        drop_outcome(c);
         return r;
     }
+    c->report_fd = fds[1];
+    r = open_cgroups(c);
+    pid = r < 0 ? r : fork_seat(c, fds[0]);
+    (void)close(fds[1]);
+    c->report_fd = 0;
+    if (pid < 0) {
+        close_cgroups(c);
+        drop_outcome(c);
+        (void)close(fds[0]);
+        return pid;
+    }
     c->seat = pid;
-    do
-        n = recv(c->seat_fds[0], &c->number, sizeof(c->number), MSG_WAITALL);
-    while (n < 0 && errno == EINTR);
-    (void)close(c->seat_fds[1]);
-    if (n == (ssize_t)sizeof(c->number))
+    c->seat_fd = fds[0];
+    if (read_whole(fds[0], &c->number, sizeof(c->number)))
         return 0;
     child_release(c); /* somebody ended it */
     return -ECHILD;
@@ -385,53 +494,116 @@ void child_release(struct child *c)
 {
     if (!c->seat)
         return;
-    (void)close(c->seat_fds[0]);     /* it ends */
+    /* It ends, whichever other child has a copy of this yet. */
+    (void)shutdown(c->seat_fd, SHUT_RDWR);
+    (void)close(c->seat_fd);
     (void)waitpid(c->seat, NULL, 0); /* -ECHILD: the loop has collected it */
-    wait_unshared(c);
     c->seat = 0;
     close_cgroups(c);
+    drop_outcome(c);
+}
+
+static bool send_whole(int fd, const void *data, size_t len)
+{
+    const char *p = data;
+
+    while (len > 0) {
+        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        p += MAX(n, 0);
+        len -= (size_t)MAX(n, 0);
+    }
+    return true;
+}
+
+static size_t length_of(char *const *list)
+{
+    size_t len = 0;
+
+    for (; *list; list++)
+        len += strlen(*list) + 1;
+    return len;
+}
+
+static bool send_strings(int fd, char *const *list)
+{
+    for (; *list; list++)
+        if (!send_whole(fd, *list, strlen(*list) + 1))
+            return false;
+    return true;
+}
+
+static bool tell_seat(const struct child *c)
+{
+    const char *dir = c->step->work_dir;
+    struct going g = { .has_nice = c->has_nice,
+                       .nice = c->nice,
+                       .tty = c->tty,
+                       .mem_policy = c->mem_policy,
+                       .n_mem_domains = c->n_mem_domains,
+                       .len = { length_of(c->envp), length_of(c->paths), strlen(dir) + 1,
+                                c->cpu_set ? c->cpu_set_size : 0,
+                                c->mem_domains ? DOMAIN_BYTES(c->n_mem_domains) : 0 } };
+
+    note_number(c, c->number);
+    g.len[GO_ENV] = length_of(c->envp); /* with the number */
+    return send_whole(c->seat_fd, &g, sizeof(g)) && send_strings(c->seat_fd, c->envp) &&
+           send_strings(c->seat_fd, c->paths) && send_whole(c->seat_fd, dir, strlen(dir) + 1) &&
+           send_whole(c->seat_fd, c->cpu_set, g.len[GO_CPUS]) &&
+           send_whole(c->seat_fd, c->mem_domains, g.len[GO_DOMAINS]);
 }
 
 /* Let it go on to its program.  0: it is not there any more. */
-static pid_t use_seat(struct child *c)
+static pid_t use_seat(struct child *c, int *ret_fd)
 {
     pid_t pid = c->seat;
 
-    if (!pid)
+    if (!pid || waitpid(pid, NULL, WNOHANG) != 0 || !tell_seat(c)) {
+        child_release(c);
         return 0;
-    if (waitpid(pid, NULL, WNOHANG) != 0 || send(c->seat_fds[0], "", 1, MSG_NOSIGNAL) != 1)
-        pid = 0; /* what is left of it is for child_release() */
-    else
-        wait_unshared(c);
-    if (pid) {
-        (void)close(c->seat_fds[0]);
-        c->seat = 0;
     }
+    *ret_fd = c->seat_fd;
+    c->seat = 0;
     return pid;
+}
+
+/* -ENOMEM and others: nothing was started. */
+static pid_t begin_process(struct child *c, int *ret_fd)
+{
+    pid_t pid = use_seat(c, ret_fd);
+    int r;
+
+    if (pid)
+        return pid;
+    r = c->outcome ? 0 : make_outcome(c);
+    if (r == 0)
+        r = open_cgroups(c);
+    if (r < 0)
+        return r;
+    return c->env ? c->step->plug_ops->fork(c) : make_process(c, ret_fd);
 }
 
 int child_start(struct child *c, pid_t *ret_pid)
 {
-    pid_t pid = 0;
-    int r = failpoint("stepd-start") ? -EAGAIN : make_pages(&c->step->child_pages);
+    int fd = -1;
+    pid_t pid = failpoint("stepd-start") ? -EAGAIN : begin_process(c, &fd);
 
-    if (r == 0 && !c->seat)
-        r = open_cgroups(c);
-    if (r >= 0) {
-        c->outcome = c->step->child_pages.outcome;
-        *c->outcome = (struct child_outcome){ .err = 0 };
-        pid = use_seat(c);
-        if (!pid)
-            pid = make_process(c);
-        r = MIN(pid, 0);
+    c->stage = CHILD_SETUP;
+    c->err = MIN(pid, 0);
+    c->mem_err = 0;
+    if (fd >= 0) {
+        await_program(c, fd);
+        (void)close(fd);
     }
     close_cgroups(c);
-    c->stage = r < 0 ? CHILD_SETUP : c->outcome->stage;
-    c->err = r < 0 ? r : c->outcome->err;
-    c->mem_err = r < 0 ? 0 : c->outcome->mem_err;
+    drop_outcome(c);
     if (c->err < 0) {
-        if (pid > 0)
-            (void)waitpid(pid, NULL, 0); /* its story is in c */
+        if (pid > 0) {
+            (void)kill(pid, SIGKILL); /* the user may have stopped it; its story is in c */
+            (void)waitpid(pid, NULL, 0);
+        }
         return c->err;
     }
     *ret_pid = pid;

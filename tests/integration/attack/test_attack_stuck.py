@@ -154,6 +154,34 @@ def test_lease(c):
         signal.signal(signal.SIGIO, old)
 
 
+@pytest.mark.parametrize("command", ["srun", "sbatch"])
+def test_lease_on_the_program(c, command):
+    """The kernel makes whoever starts a program wait for the holder of a lease on it: the daemon waited too, was taken for
+    hung when its job was cancelled, and the node was drained."""
+    program = c.work / "program"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o700)
+    held = os.open(program, os.O_RDWR)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    try:
+        if command == "srun":
+            step = c.popen("srun", "-J", "attack", program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        else:
+            c.run("sbatch", "-J", "attack", input=f"#!{program}\n")
+        wait_until(lambda: c.run("squeue", "-h", "-t", "R", "-n", "attack", "-o", "%A").out.strip(), "it runs")
+        job = c.run("squeue", "-h", "-n", "attack", "-o", "%A").out.strip()
+        wait_until(lambda: step_daemons(c), "its daemon is there")
+        others_run(c)
+        assert ends_soon(c, job) < 8
+        if command == "srun":
+            step.communicate(timeout=20)
+        others_run(c)
+        assert "Reason=Kill task failed" not in c.run("scontrol", "show", "node").out
+    finally:
+        os.close(held)
+
+
 @pytest.mark.parametrize("body", ["sleep 600", "exec >&-; sleep 600"])
 def test_task_prolog_that_does_not_end(c, body):
     """srun --task-prolog is a program of the user's; closing its output made the daemon wait without any limit."""
