@@ -95,6 +95,12 @@ images:
 	mkdir -p $(BUILD)
 	deploy/images/make $(BUILD) $(ARGS)
 
+## check-images: of the images what can be checked without a builder: packages, programs, libraries, and the entry of two as PID 1
+.PHONY: check-images
+check-images:
+	mkdir -p $(BUILD)
+	deploy/images/check $(BUILD) $(ARGS)
+
 ## test-kube: our client, roles, operator and bridge on a real kube-apiserver and controllers, a Go module, and etcd; KILLS=1000
 .PHONY: test-kube
 test-kube: build

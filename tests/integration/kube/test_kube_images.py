@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -255,6 +256,36 @@ def test_what_is_missing_is_said(tmp_path):
     assert run("slurmctld").stdout.endswith("1 skipped\n")
     done = run("slurm")
     assert done.returncode == 2 and "slurm: the images are login, penstock, sackd" in done.stderr
+
+
+def load_script(name):
+    loader = importlib.machinery.SourceFileLoader(f"images_{name}", str(IMAGES / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_programs_look_where_the_operator_puts_files():
+    """Volumes of pods are at /etc/slurm: the Dockerfile says it, and meson obeys."""
+    assert re.search(r"meson setup .* --sysconfdir=/etc/slurm ", (IMAGES / "Dockerfile").read_text())
+    assert "get_option('prefix') / get_option('sysconfdir')" in (ROOT / "meson.build").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("dpkg"), reason="there are no packages of Debian")
+def test_what_is_loaded_is_in_the_image(tmp_path):
+    """The check finds libraries that programs load by their names, and packages and programs that are none."""
+    check = load_script("check")
+    assert check.why_no_lists() or check.find_strangers(["tini", "no-such-package-1", "-x"]) == ["-x", "no-such-package-1"]
+    stage = check.make.read_stages()["slurmctld"]
+    assert check.find_missing(stage, tmp_path) == check.copied(stage) != []
+    found = dict(check.loaded_libraries(pathlib.Path(program("slurmctld"))))
+    assert found.get("libsodium.so.23") == {"libsodium23"} and "libsodium23" in stage.packages
+
+
+def test_what_cannot_be_checked_is_said(tmp_path):
+    done = subprocess.run([IMAGES / "check", tmp_path], capture_output=True, text=True, timeout=60, env={"PATH": "/nowhere"})
+    assert done.returncode == 0 and done.stdout.endswith("0 passed, 0 failed, 30 skipped\n"), done.stdout + done.stderr
+    assert done.stdout.count("skipped ") == 30 and "skipped PID 1 of slurmctld: apt-cache and dpkg are needed" in done.stdout
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-query"), reason="there are no packages of Debian")
