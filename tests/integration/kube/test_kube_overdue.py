@@ -39,8 +39,8 @@ def test_a_worker_that_does_not_start(hasty):
 
 def test_a_worker_without_a_node(hasty):
     hasty.set(replicas=5)  # there are four
-    said = wait_until(lambda: late(hasty), f"it is told {hasty.log()}", 40)
-    assert said.startswith("Pod w-4 has no node since ")
+    # On a machine that is busy others are late for a moment, too.
+    wait_until(lambda: (late(hasty) or "").startswith("Pod w-4 has no node since "), f"it is told {hasty.log()}", 40)
     hasty.api.create("nodes", {"metadata": {"name": "k5"}, "spec": {}, "status": {}})
     hasty.ready(5)
 
