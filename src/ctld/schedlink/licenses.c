@@ -211,10 +211,11 @@ void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__Job
 
 /* ---- licences that are gone ------------------------------------------------------------------ */
 
-/* Of a resource the name, of a licence all of the item. */
-static bool is_known(const struct ctld *ctld, const char *item, const struct license_text *l)
+/* Is there a resource or licence of that name?  A running job keeps what it holds, also where there
+ * are fewer by now. */
+static bool is_known(const struct ctld *ctld, const struct license_text *l)
 {
-    _cleanup_free_ char *one = strndup(item, l->len);
+    _cleanup_free_ char *one = strndup(l->name, l->name_len);
 
     return resources_find(ctld->resources, l->name, l->name_len) ||
            (one && licenses_exist(ctld, one));
@@ -227,7 +228,7 @@ static bool all_known(const struct ctld *ctld, const char *text)
     struct license_text l;
 
     while (license_text_next(&text, &l))
-        if (!is_known(ctld, l.name, &l))
+        if (!is_known(ctld, &l))
             return false;
     return true;
 }
@@ -240,7 +241,7 @@ static char *known_part(const struct ctld *ctld, const char *text)
     char *ret = NULL;
 
     while (text && license_text_next(&text, &l))
-        if (is_known(ctld, l.name, &l))
+        if (is_known(ctld, &l))
             strbuf_addf(&left, "%s%.*s", left.len ? "," : "", (int)l.len, l.name);
     return left.len && strbuf_detach(&left, &ret) == 0 ? ret : NULL;
 }

@@ -166,3 +166,20 @@ def test_taken_away_from_who_waits(make_cluster):
     c.run("scontrol", "reconfigure")
     c.run("scontrol", "release", second)
     c.wait_state(second, "RUNNING")
+
+
+def test_fewer_than_a_job_holds(make_cluster):
+    """A running job keeps what it holds: the program still uses it, and nobody else may have it."""
+    c = make_cluster(nodes=1, conf="Licenses=pool:5")
+    text = c.conf.read_text()
+    job = c.sbatch("-L", "pool:4", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    for total, free in ((2, 0), (5, 1)):
+        c.write_conf(text.replace("pool:5", f"pool:{total}"))
+        c.run("scontrol", "reconfigure")
+        assert c.run("scontrol", "-o", "show", "licenses").out.startswith(f"LicenseName=pool Total={total} Used=4 Free={free} ")
+        assert c.job(job)["Licenses"] == "pool:4"
+    waits = c.sbatch("-L", "pool:2", wrap="true")
+    wait_until(lambda: c.job(waits)["Reason"] == "Licenses", "two are not free")
+    c.run("scancel", job)
+    assert c.wait_end(waits)["JobState"] == "COMPLETED"
