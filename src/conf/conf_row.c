@@ -135,6 +135,14 @@ uint64_t conf_val_num(enum conf_table_id table, int key, const struct conf_val *
     return num;
 }
 
+static bool is_rule(enum conf_table_id table, int key)
+{
+    if (table == CONF_TBL_PART)
+        return key == PK_PREEMPT_MODE;
+    return table == CONF_TBL_KEY &&
+           (key == CONF_ACCOUNTING_STORAGE_ENFORCE || key == CONF_PREEMPT_MODE);
+}
+
 static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
                        const struct conf_val *v)
 {
@@ -142,9 +150,8 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
         size_t len = strcspn(p, ", ");
         struct err err = { .text = "" };
 
-        if (len && conf_word_check(table, key, p, len, &err) < 0 && table == CONF_TBL_KEY &&
-            key == CONF_ACCOUNTING_STORAGE_ENFORCE)
-            conf_error(l, v->file, v->line, "%s", err.text); /* a rule misspelt would not hold */
+        if (len && conf_word_check(table, key, p, len, &err) < 0 && is_rule(table, key))
+            conf_error(l, v->file, v->line, "%s", err.text); /* misspelt it would not hold */
         else if (err.text[0])
             conf_warn(l, v->file, v->line, "%s", err.text);
         p += len;

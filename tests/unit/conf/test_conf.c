@@ -116,6 +116,10 @@ static const struct {
     { "SelectType=select/cons_res\n",
       "slurm.conf:3: error: SelectType=select/cons_res is not known; did you mean "
       "select/cons_tres?\n" },
+    { "PreemptMode=REQUEUE,some PreemptType=preempt/qos\n",
+      "slurm.conf:3: error: PreemptMode: unknown option some\n" },
+    { "PartitionName=p PreemptMode=some\n",
+      "slurm.conf:3: error: PreemptMode: unknown option some\n" },
     { "SlurmctldDebug=loud\n", "slurm.conf:3: error: SlurmctldDebug=loud is not known\n" },
     { "StateSaveLocation=state\n",
       "slurm.conf:3: error: StateSaveLocation=state is not an absolute path\n" },
