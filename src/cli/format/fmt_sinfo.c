@@ -351,7 +351,9 @@ static void put_lower(struct strbuf *sb, const char *text)
 
 static void put_minutes(struct strbuf *sb, bool set, uint32_t minutes, const char *unset)
 {
-    if (set)
+    if (set && minutes == UINT32_MAX)
+        strbuf_add(sb, "infinite");
+    else if (set)
         put_short_time(sb, (int64_t)minutes * 60);
     else
         strbuf_add(sb, unset);

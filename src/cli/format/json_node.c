@@ -166,7 +166,8 @@ static void put_defaults(struct json *js, const Pst__PartitionRecord *p)
                 p->def_mem_per_cpu_mib);
     json_number(js, "partition_memory_per_node", !p->def_mem_per_cpu_mib, false,
                 p->def_mem_per_node_mib);
-    json_number(js, "time", p->has_default_time_min, false, p->default_time_min);
+    json_number(js, "time", p->has_default_time_min,
+                p->has_default_time_min && p->default_time_min == UINT32_MAX, p->default_time_min);
     json_str(js, "job", p->job_defaults);
     json_map_end(js);
 }

@@ -189,7 +189,9 @@ static void put_minutes(struct strbuf *sb, const char *key, bool set, uint32_t m
                         const char *unset)
 {
     strbuf_add(sb, key);
-    if (set)
+    if (set && minutes == UINT32_MAX)
+        strbuf_add(sb, "UNLIMITED");
+    else if (set)
         put_hms(sb, (int64_t)minutes * 60);
     else
         strbuf_add(sb, unset);

@@ -206,7 +206,9 @@ static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
     SET(r, priority_tier, p->priority_tier);
     SET(r, priority_job_factor, p->priority_job_factor);
     SET(r, grace_time_s, p->grace_time_s);
-    if (p->has_over_time_limit)
+    if (p->has_over_time_limit && p->over_time_limit_min == CONF_UNLIMITED)
+        SET(r, over_time_unlimited, true);
+    else if (p->has_over_time_limit)
         SET(r, over_time_limit_min, p->over_time_limit_min);
 }
 

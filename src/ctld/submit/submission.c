@@ -49,7 +49,7 @@ static bool default_time(struct submission *s)
     if (r->has_time_limit_min && r->time_limit_min == 0)
         r->has_time_limit_min = false; /* 0 asks for the default */
     if (!r->has_time_limit_min && !(r->has_time_unlimited && r->time_unlimited)) {
-        if (p->has_default_time_min)
+        if (p->has_default_time_min && p->default_time_min != UINT32_MAX)
             SET(r, time_limit_min, p->default_time_min);
         else if (p->has_max_time_min || max_wall != UINT32_MAX)
             SET(r, time_limit_min,

@@ -62,3 +62,12 @@ def test_nothing_of_the_node_has_changed(make_cluster):
     wait_until(lambda: "configuration read again" in log.read_text(), "slurmd has read it")
     c.run("srun", "true")
     assert log.read_text().count("registered with the controller") == 1
+
+
+def test_partition_without_ends(make_cluster):
+    c = make_cluster(nodes=1)
+    reconfigure(c, c.conf, "MaxTime=INFINITE", "MaxTime=INFINITE DefaultTime=INFINITE OverTimeLimit=UNLIMITED")
+    shown = c.run("scontrol", "-o", "show", "partition", "main").out
+    assert " DefaultTime=UNLIMITED " in shown and " OverTimeLimit=UNLIMITED " in shown
+    assert c.run("sinfo", "-h", "-o", "%L").out == "infinite\n"
+    assert c.job(c.sbatch("-H", wrap="true"))["TimeLimit"] == "UNLIMITED"
