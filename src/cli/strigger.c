@@ -268,8 +268,8 @@ static int tell_refused(const char *call, const struct err *err)
     return CLI_EXIT_FAILED;
 }
 
-/* The controller starts it by this path, mostly from a file system that all hosts share. What stands
- * behind a blank are the program's arguments. */
+/* The controller starts it by this path, mostly from a file system that all hosts share. What
+ * stands behind a blank are the program's arguments. */
 static void check_program(const char *text)
 {
     _cleanup_free_ char *path = strndup(text, strcspn(text, " "));

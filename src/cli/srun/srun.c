@@ -80,6 +80,8 @@ static void settle_allocation(struct srun *s, struct jobopts *jo)
     if (!s->het_size)
         s->job_id = ids.job_id;
     jo->in_allocation = true;
+    if (jobopts_has(jo, JO_BEGIN))
+        cli_error("--begin is ignored because nodes are already allocated.");
     if (jobopts_has(jo, JO_GPUS) && jo->from[JO_GPUS_PER_NODE] == 1 + OPT_FROM_ENV)
         jobopts_clear(jo, JO_GPUS_PER_NODE);
 }

@@ -96,6 +96,8 @@ RESV_KEYS = {
         "EndTime+": ("10",),
     "StartTime+": ("10",), "Duration-": ("10", "x"), "Licenses+": ("lic:1",), "Accounts-": ("physics",), "PurgeComp": ("5",),
 }
+RESERVED_FOR = ("users=alice", "users=alice,bob", "accounts=physics", "users=root", "groups=research")
+RESERVED = ("nodes=n1", "nodes=n[1-2]", "nodecnt=1", "nodecnt=2", "corecnt=2", "nodes=ALL")
 SCRIPTED = ("srun {step} {run}", "srun {step} {run}; srun {step} {run}; srun {step} {run}", "srun {step} {run} & srun {step} {run} & wait",
             "srun -n1 {run}; exit 4", "srun {step} {run} || echo failed \\$?", "squeue -h -s -j \\$SLURM_JOB_ID -o %i | wc -l",
             "srun -J one true; srun -J two false; squeue -h -j \\$SLURM_JOB_ID -O state", "srun -l {step} hostname | wc -l",
@@ -326,6 +328,28 @@ class More:
             f"sreport -n -P {self.pick(('job SizesByAccount grouping=2,4 flatview', 'job SizesByWckey', 'reservation utilization names=r1', 'cluster util -T mem'))}",
             f"sreport {self.pick(('-V', '--version'))} | cut -c1-5", "sreport cluster UserUtilizationByWckey tree -nP",
             "sreport user top topcount=2 -nP group"))
+
+    def reserved(self):
+        """A reservation that runs, jobs in it, and what becomes of both; drawn with --kinds reserved=N alone."""
+        name = self.pick(("v1", "v1", "v2"))
+        if self.rng.random() < 0.25:
+            verb, for_whom = self.pick(("create", "create", "update")), self.pick(RESERVED_FOR)
+            more = self.pick(("", "", " flags=ignore_jobs", " flags=maint", " flags=flex", " flags=magnetic", " flags=overlap", " licenses=lic:2"))
+            return (f"scontrol {verb} reservation={name} starttime=now duration={self.pick(('60', '60', '1'))} {for_whom} "
+                    f"{self.pick(RESERVED)}{more}")
+        if self.rng.random() < 0.45:
+            self.jobs += 1
+            names = name + self.pick(("", "", "", ",v2", ",nosuch"))
+            return f"sbatch -o /dev/null --reservation={names} {self.words(LIMITED, 0, 2)} --wrap '{self.program()}'"
+        job, change = self.job(), self.pick(("users=-alice", "users=+carol", "nodes=n[1-2]", "duration=90", "nodes+=n3"))
+        return self.pick((f"srun -I1 --reservation={name} true", f"salloc -I1 -Q --reservation={name} -n 2 srun true",
+                          f"scontrol update job={job} reservationname={self.pick((name, '', 'nosuch'))}",
+                          f"scontrol delete reservation={name}", f"scontrol update reservation={name} {change}",
+                          f"scontrol update reservation={name} {self.assignments(RESV_KEYS, 1, 1)}", f"scancel -R {name}",
+                          f"squeue -h -S i -R {name} -o '%i %T %v %r'", "sinfo -h -T", f"scontrol requeue {job}",
+                          f"sacct -nXP -j {job} -o jobid,reservation,state", f"scontrol show job {job} | grep -E 'JobState|Reservation'",
+                          f"scontrol -o show reservation={name} | grep -o 'Nodes=.*CoreCnt=[0-9]*'", f"scontrol hold {job}",
+                          f"scontrol release {job}", "sinfo -h -N -o '%N %T'"))
 
     MORE_KINDS = (("het_job", 4), ("on_component", 4), ("array", 8), ("depends", 7), ("placed", 9), ("placed_at", 6), ("limits", 7),
                   ("limit_taken_back", 3), ("dump", 2), ("scripted", 3), ("held_allocation", 3), ("windows", 5), ("every_key", 9),

@@ -481,7 +481,7 @@ class World(Queries, Steps, More, Steer):
 
     @classmethod
     def kinds_of(cls, words):
-        """{name: weight} of words such as jobs (a group), others (all but the groups), array, array=20."""
+        """{name: weight} of words such as jobs (a group), others (all but the groups), array, array=20, reserved=9."""
         weights, found = dict((*cls.KINDS, *cls.STEER_KINDS)), {}
         grouped = {name for group in cls.GROUPS.values() for name in group}
         for word in words.split(","):

@@ -223,3 +223,10 @@ def test_a_caller_that_ignores_sigchld(c):
     """An ignored SIGCHLD is inherited; with it the end of the command could not be waited for, and 0 came for every status."""
     caller = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     assert c.run(sys.executable, "-c", caller, program("salloc"), "-n1", "bash", "-c", "exit 3", check=False).rc == 3
+
+
+def test_what_comes_too_late_for_a_step(c):
+    """A step begins at once: that --begin means nothing in an allocation is said."""
+    told = "srun: error: --begin is ignored because nodes are already allocated.\n"
+    assert c.run("salloc", "-Q", "srun", "--begin=now+1hour", "true").err == told
+    assert c.run("salloc", "-Q", "srun", "true").err == ""
