@@ -107,7 +107,8 @@ struct fmt_sort {
     } keys[FMT_SORT_MAX];
     size_t n;
 };
-/* -EINVAL: *ret_bad is the letter that is no sort key; ret_bad NULL: such letters are passed over. */
+/* -EINVAL: *ret_bad is the letter that is no sort key; ret_bad NULL: such letters are passed
+ * over. */
 int fmt_sort_parse(struct fmt_sort *s, const struct fmt_table *table, const char *spec,
                    char *ret_bad);
 void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *desc,

@@ -627,7 +627,8 @@ static int keep_of_class(void *ctx, const ProtobufCMessage *record, const struct
     return 0;
 }
 
-/* where classification=: the store is asked for the clusters' names, which are the condition then. */
+/* where classification=: the store is asked for the clusters' names, which are the condition
+ * then. */
 static bool choose_class(struct smgr_line *l)
 {
     if (!l->has_class)

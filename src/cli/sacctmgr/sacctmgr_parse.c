@@ -124,8 +124,8 @@ static bool may_have_operator(const struct smgr_line *l, const struct key *k)
             k->what == S_FED_CLUSTERS || (k->what == S_FLAGS && l->entity == SMGR_QOS));
 }
 
-/* A condition of no name chooses nothing, as one of an unknown name does: a script's variable may be
- * empty. */
+/* A condition of no name chooses nothing, as one of an unknown name does: a script's variable may
+ * be empty. */
 static void take_names(char ***list, size_t *n, const char *value, bool in_lower, bool cond)
 {
     size_t before = *n;

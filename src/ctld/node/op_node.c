@@ -346,7 +346,8 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
     }
 }
 
-/* NodeAddr= has one address for each node, and gives none of them to two; NodeHostname= likewise. */
+/* NodeAddr= has one address for each node, and gives none of them to two; NodeHostname=
+ * likewise. */
 static bool list_fits(const char *list, const struct hostlist *hl, struct hostlist **ret)
 {
     struct err err = { .text = "" };
