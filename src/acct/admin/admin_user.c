@@ -815,7 +815,7 @@ void user_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
 
     (void)set;
     names = matching_users(run, where, &n_names);
-    if (n_names && !run_is_operator(run) && !run_is_any_coordinator(run)) {
+    if (!run_is_operator(run) && !run_is_any_coordinator(run)) { /* whether there is one or not */
         run_deny(run);
         free_names(names, n_names);
         return;

@@ -380,7 +380,7 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
             err, -EINVAL,
             "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created.");
     /* all of the partition */
-    if (has_key(s->partition) && !counted && !has_key(s->licenses) && (all || !k->nodes_given)) {
+    if (has_key(s->partition) && (all || (!counted && !has_key(s->licenses) && !k->nodes_given))) {
         keep_text(&s->nodes, "ALL");
         k->req.has_nodes_edit = false;
         k->req.has_flags_set = true;
