@@ -128,6 +128,29 @@ int log_reopen(void)
     return r;
 }
 
+int log_move(const char *from, const char *to)
+{
+    _cleanup_free_ char *copy = strdup(to);
+    _cleanup_close_ int old = -1;
+    int fd, r = 0;
+
+    if (!copy)
+        return -ENOMEM;
+    (void)pthread_rwlock_wrlock(&sink.lock); /* fails only on misuse */
+    if (from ? sink.path && strcmp(sink.path, from) == 0 : !sink.path) {
+        fd = open_log_file(to);
+        r = MIN(fd, 0);
+        if (fd >= 0) {
+            old = sink.fd;
+            free(sink.path);
+            sink.path = TAKE_PTR(copy);
+            sink.fd = fd;
+        }
+    }
+    (void)pthread_rwlock_unlock(&sink.lock);
+    return r;
+}
+
 void log_set_level(enum log_level level)
 {
     atomic_store_explicit(&sink.level, (int)level, memory_order_relaxed);

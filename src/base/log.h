@@ -34,6 +34,10 @@ int log_open(const char *program, const char *path, enum log_level level, bool a
 /* Close and open the file again (log rotation, SIGUSR2). */
 int log_reopen(void);
 
+/* Where lines go to the file `from` (NULL = stderr), to the file `to` from now on.  Errors: as
+ * log_open(); lines go where they went. */
+int log_move(const char *from, const char *to);
+
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 

@@ -406,6 +406,26 @@ static void say_place(struct noded *d)
         d->hardware->topology = selfline_place(d->conf, d->name, d->opt->node_conf);
 }
 
+/* Another log file from now on, unless the command line says which (-L). */
+static void follow_log(struct noded *d)
+{
+    const char *pattern = conf_str(d->conf, CONF_SLURMD_LOG_FILE);
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (d->opt->common.log_path || !pattern ||
+        conf_expand_path(pattern, d->name, d->host, &path) < 0 ||
+        (d->log_path && strcmp(d->log_path, path) == 0))
+        return;
+    r = log_move(d->log_path, path);
+    if (r < 0) {
+        log_error("SlurmdLogFile %s cannot be opened: %s", path, strerror(-r));
+        return;
+    }
+    free(d->log_path);
+    d->log_path = TAKE_PTR(path);
+}
+
 int noded_reconfigure(struct noded *d, struct err *err)
 {
     struct conf *conf = NULL, *old = d->conf;
@@ -459,6 +479,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     profkeep_configure(d);
     log_set_level(wanted_level(d));
     logflags_set(conf_str(d->conf, CONF_DEBUG_FLAGS));
+    follow_log(d);
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
     (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
                          NULL); /* no such level: none */

@@ -416,6 +416,23 @@ static int reload_tls(struct ctld *ctld, const struct conf *fresh, struct tls_ct
     return r < 0 ? r : tls_ctx_load(&config, ret_tls, err);
 }
 
+/* Another file from now on, unless the command line says which (-L). */
+static void follow_log(const struct ctld *ctld, const struct conf *before)
+{
+    const char *now = conf_str(ctld->conf, CONF_SLURMCTLD_LOG_FILE);
+    const char *was = conf_str(before, CONF_SLURMCTLD_LOG_FILE);
+    _cleanup_free_ char *from = NULL, *to = NULL;
+    int r;
+
+    if (!now || (was && strcmp(was, now) == 0) ||
+        (was && conf_expand_path(was, NULL, ctld->host, &from) < 0) ||
+        conf_expand_path(now, NULL, ctld->host, &to) < 0)
+        return;
+    r = log_move(from, to);
+    if (r < 0)
+        log_error("SlurmctldLogFile %s cannot be opened: %s", to, strerror(-r));
+}
+
 int reconfig_run(struct ctld *ctld, struct err *err)
 {
     struct conf *fresh, *old = ctld->conf;
@@ -471,6 +488,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     }
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
+    follow_log(ctld, old);
     log_set_time(conf_str(fresh, CONF_LOG_TIME_FORMAT));
     (void)log_set_syslog(conf_str(fresh, CONF_SLURMCTLD_SYSLOG_DEBUG),
                          NULL);       /* no such level: none */

@@ -297,7 +297,7 @@ static void on_prepare(uv_prepare_t *prepare)
 {
     struct reporter *r = prepare->data;
 
-    if (r->changed) { /* what is on its way meanwhile counts for the node as it was: none of it does */
+    if (r->changed) { /* orders on their way were for what it was, and come again */
         r->changed = false;
         dialer_drop(r->dialer, "the node registers again as it is configured now");
     }

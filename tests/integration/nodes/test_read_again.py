@@ -1,4 +1,4 @@
-"""scontrol reconfigure with running slurmds: what the node is after it, without a restart of any daemon."""
+"""scontrol reconfigure with running slurmds: what nodes and logs are after it, without a restart of any daemon."""
 
 import socket
 
@@ -71,3 +71,18 @@ def test_partition_without_ends(make_cluster):
     assert " DefaultTime=UNLIMITED " in shown and " OverTimeLimit=UNLIMITED " in shown
     assert c.run("sinfo", "-h", "-o", "%L").out == "infinite\n"
     assert c.job(c.sbatch("-H", wrap="true"))["TimeLimit"] == "UNLIMITED"
+
+
+def test_other_log_files(make_cluster):
+    c = make_cluster(nodes=1)
+    log = c.dir / "log"
+    text = c.conf.read_text()
+    c.conf.write_text(text.replace("log/slurmctld.log", "log/ctld2.log").replace("log/slurmd-%n.log", "log/d2-%n.log"))
+    c.run("scontrol", "reconfigure")
+    job = c.sbatch(wrap="true")
+    wait_until(lambda: f"JobId={job} started" in (log / "ctld2.log").read_text(), "slurmctld writes into the new file")
+    wait_until(lambda: "configuration read again" in (log / "d2-node1.log").read_text(), "slurmd writes into the new file")
+    assert f"JobId={job} " not in (log / "slurmctld.log").read_text()
+    c.conf.write_text(c.conf.read_text().replace("log/ctld2.log", "no/such/folder.log"))
+    c.run("scontrol", "reconfigure")
+    wait_until(lambda: "folder.log cannot be opened: No such file or directory" in (log / "ctld2.log").read_text(), "the old file stays")

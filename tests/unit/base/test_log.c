@@ -176,6 +176,29 @@ static void test_rotation(void **state)
     check_line(text, "new");
 }
 
+static void test_move(void **state)
+{
+    char text[1024];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    (void)unlink(moved); /* of the test before */
+    assert_int_equal(log_move("/not/ours", moved), 0);
+    assert_int_equal(log_move(NULL, moved), 0);
+    log_info("stays");
+    assert_int_equal(access(moved, F_OK), -1);
+    assert_int_equal(log_move(path, "/no/such/folder/log"), -ENOENT);
+    log_info("still");
+    assert_int_equal(log_move(path, moved), 0);
+    log_info("new");
+    read_file(path, text, sizeof(text));
+    assert_non_null(strstr(text, "still"));
+    assert_null(strstr(text, "new"));
+    read_file(moved, text, sizeof(text));
+    check_line(text, "new");
+}
+
 static void test_open_failure(void **state)
 {
     char text[1024];
@@ -380,12 +403,13 @@ static void test_seldom(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_levels),       cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_open_failure), cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_stderr),       cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_quote),        cmocka_unit_test(test_limited),
-        cmocka_unit_test(test_limited_told), cmocka_unit_test(test_seldom),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_times),
+        cmocka_unit_test(test_levels),    cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_move),      cmocka_unit_test(test_open_failure),
+        cmocka_unit_test(test_long_line), cmocka_unit_test(test_stderr),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_limited),   cmocka_unit_test(test_limited_told),
+        cmocka_unit_test(test_seldom),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

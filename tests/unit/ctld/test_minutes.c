@@ -1,6 +1,8 @@
 /* test_minutes.c - limits by minutes: jobs end when nothing is left of GrpTRESMins or GrpWall */
 #include "core_util.h"
 
+#include "base/pb/pbutil.h"
+
 #include "ctld/job/cleaning.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/minutes.h"
@@ -74,6 +76,7 @@ static struct job *running(uint32_t id, uint32_t assoc)
     SET(set, start_us, T0);
     SET(set, released, false);
     set->alloc = make_alloc(0, 1, 4, 100);
+    assert_int_equal(pb_set_str(&set->alloc_tres, "cpu=4,mem=100M,node=1"), 0);
     apply_ok(core.ctld.cluster, tx);
     return j;
 }
@@ -142,6 +145,11 @@ static void test_tres(void **state)
     hers = running(1, ANN);
     minutes_tick(&core.ctld, T0);
     assert_true(job_is_running(hers->rec));
+    SET(&cpu, tres_id, AM_TRES_ENERGY);
+    put_assoc(CHEM, ROOT, "chem", NULL, &l);
+    minutes_tick(&core.ctld, T0);
+    assert_true(job_is_running(hers->rec)); /* the job holds nothing of what is used up */
+    SET(&cpu, tres_id, AM_TRES_CPU);
     put_assoc(CHEM, ROOT, "chem", NULL, &l);
     minutes_tick(&core.ctld, T0);
     assert_int_equal(job_state(hers->rec), JOB_STATE(TIMEOUT));
