@@ -107,7 +107,7 @@ static int fill_part(json_t *document, const json_t *defaults, const char *part,
 {
     const json_t *given = json_object_get(defaults, part);
     const json_t *name = json_object_get(given, "name"), *more = json_object_get(given, "params");
-    json_t *own, *params;
+    json_t *own = NULL, *params = NULL;
     int r = own_object(document, part, &own, err);
 
     if (r == 0)
@@ -217,7 +217,7 @@ static int read_nodes(struct tgrequest *q, const json_t *nodes, struct err *err)
 int tgrequest_make(json_t *document, struct tgrequest *ret, struct err *err)
 {
     struct tgrequest q = { 0 };
-    json_t *provider, *engine;
+    json_t *provider = NULL, *engine = NULL;
     int r = own_object(document, "provider", &provider, err);
 
     if (r == 0)
