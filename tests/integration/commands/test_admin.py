@@ -275,3 +275,18 @@ def test_nothing_is_left_in_tmp(cluster):
     assert {p.name for p in cluster.dir.iterdir()} == {"etc", "state", "spool", "log", "run", "work", "tmp"}
     cluster.wait_nodes()
     wait_until(lambda: not cluster.litter(), "the spool has nothing but keys and what is known of credentials")
+
+
+def test_long_list(cluster):
+    """A list of some hundred records is read by a table (out_query.c), and says what a short one says."""
+    subprocess.run(["sh", "-c", f"for i in $(seq 250); do {program('sbatch')} -H -J name$i -t $i --comment=c$i --wrap=true; done"],
+                   env=cluster.env, cwd=cluster.work, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    lines = cluster.run("squeue", "-h", "-S", "i", "-o", "%i|%j|%l|%k|%T|%r|%D|%u").stdout.splitlines()
+    assert len(lines) == 250
+    for number in (1, 2, 199, 200, 201, 202, 250):
+        whole, alone = lines[number - 1], cluster.run("squeue", "-h", "-j", number, "-o", "%i|%j|%l|%k|%T|%r|%D|%u").stdout
+        assert alone == whole + "\n"
+        assert whole.split("|")[1] == f"name{number}" and whole.split("|")[3] == f"c{number}"
+    jobs = {job["job_id"]: job for job in json.loads(cluster.run("squeue", "--json").stdout)["jobs"]}
+    assert [jobs[i]["comment"] for i in (1, 199, 200, 201, 250)] == ["c1", "c199", "c200", "c201", "c250"]
+    assert jobs[250]["time_limit"] == {**jobs[1]["time_limit"], "number": 250}
