@@ -42,14 +42,16 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
         if (!slurmlink_job(g->b->slurm, g->job_id)) /* the stream tells it, or it is asked for */
             bridgegang_wake(g->b, g->key, ASK_US);
     } else {
+        bool refused = first && reply->status && !slurmlink_is_unreachable(reply);
+
         g->failed = true; /* sent again with the same key */
-        if (first && reply->status && bridgenear_unplan(g)) {
+        if (refused && bridgenear_unplan(g)) {
             bridgeact_end(g); /* it may be refused for the planned node alone */
             return;
         }
         log_limited(LOG_ERROR, "%s: no job was made: %d %s", g->key, reply->status,
                     first ? kubejson_text(first, "error") : reply->text);
-        if (first && reply->status && (pods = json_array())) {
+        if (refused && (pods = json_array())) {
             const char *uid;
             json_t *one;
 

@@ -106,6 +106,13 @@ int64_t slurmlink_silence_us(const struct slurmlink *l)
     return l->lost_us ? now_mono_us() - l->lost_us : 0;
 }
 
+bool slurmlink_is_unreachable(const struct kubereply *reply)
+{
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+
+    return kubejson_int(first, "error_number", 0) == UNREACHABLE;
+}
+
 const char *slurmlink_silent(const struct slurmlink *l)
 {
     return l->away ? "slurmctld" : "slurmrestd";
@@ -509,12 +516,11 @@ static int take_line(void *ctx, const char *line, size_t len)
 static void end_stream(void *ctx, const struct kubereply *reply)
 {
     struct slurmlink *l = ctx;
-    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
     int64_t pause = MIN(PAUSE_US << MIN(l->failures, 8u), MOST_PAUSE_US);
 
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
-    lose_sight(l, kubejson_int(first, "error_number", 0) == UNREACHABLE);
+    lose_sight(l, slurmlink_is_unreachable(reply));
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }
 

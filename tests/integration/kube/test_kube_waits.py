@@ -66,6 +66,7 @@ def test_slurmctld_that_is_away_while_slurmrestd_stays(hasty, external):
         for name in ("waits", "new"):
             wait_until(lambda: why(name) == "SlurmUnknown", f"{name} is told", 30)
         assert set(told(hasty.api, "SlurmUnknown")) == {"slurmctld does not answer: pods are neither placed nor ended meanwhile"}
+        assert not told(hasty.api, "SlurmRefused"), "nobody has refused anything"
         assert hasty.node("runs") and not hasty.get("runs")["metadata"].get("deletionTimestamp")
     finally:
         external.start_ctld()
