@@ -80,7 +80,7 @@ static bool holds_tres(const struct assoc_mgr *am, const Pst__JobRecord *r, uint
     struct holding h = { .am = am, .tres_id = tres_id };
 
     usage_parse_tres(r->alloc_tres, look_at_tres, &h);
-    return h.holds || (r->billing && policy_tres_type(am, tres_id) == POLICY_BILLING);
+    return h.holds || (r->billing > 0 && policy_tres_type(am, tres_id) == POLICY_BILLING);
 }
 
 /* The reason under which job r ends when minutes of a level are used up: only who holds what is

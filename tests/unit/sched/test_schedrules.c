@@ -36,8 +36,8 @@ struct world {
     struct part part, *parts[1];
     struct shape shape;
     struct class cls;
-    struct job job;
-    struct entry e;
+    struct job *job;
+    struct entry *e;
     struct license lics[3];
     struct advs advs;
     struct advres resvs[2], *list[2];
@@ -50,6 +50,10 @@ static int make_world(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     assert_non_null(w);
+    w->job = calloc(1, sizeof(*w->job));
+    w->e = calloc(1, sizeof(*w->e));
+    assert_non_null(w->job);
+    assert_non_null(w->e);
     w->part =
         (struct part){ .up = true, .max_nodes = SCHED_UNLIMITED, .max_time_min = SCHED_UNLIMITED };
     w->parts[0] = &w->part;
@@ -59,8 +63,8 @@ static int make_world(void **state)
         .min_nodes = 1, .cpus_per_task = 1, .features_off = UINT32_MAX, .prefer_off = UINT32_MAX
     };
     w->cls.shape = &w->shape;
-    w->job = (struct job){ .id = 1, .time_limit_min = 10, .qos = STRTAB_NONE };
-    w->e = (struct entry){ .job = &w->job, .cls = &w->cls };
+    *w->job = (struct job){ .id = 1, .time_limit_min = 10, .qos = STRTAB_NONE };
+    *w->e = (struct entry){ .job = w->job, .cls = &w->cls };
     w->s.lics = w->lics;
     w->s.nlics = 3;
     *state = w;
@@ -73,6 +77,8 @@ static int free_world(void **state)
 
     bitmap_free(w->advs.cored);
     free(w->advs.wins);
+    free(w->job);
+    free(w->e);
     free(w);
     return 0;
 }
@@ -83,14 +89,14 @@ static void test_part_state(void **state)
 {
     struct world *w = *state;
 
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
     w->part.paused = true;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_RESOURCES);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_RESOURCES);
     w->part.up = false;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_DOWN);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_DOWN);
     w->part.inactive = true;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_INACTIVE);
-    assert_int_equal(entry_limits_once_up(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_INACTIVE);
+    assert_int_equal(entry_limits_once_up(&w->s, w->e), SCHED_WHY_NONE);
 }
 
 static void test_part_nodes(void **state)
@@ -101,17 +107,17 @@ static void test_part_nodes(void **state)
     w->part.min_nodes = 2;
     w->part.max_nodes = 4;
     k->min_nodes = 4;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
     k->min_nodes = 5;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_NODE_LIMIT);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_NODE_LIMIT);
     k->min_nodes = 1;
     k->max_nodes = 1; /* too few; one without a maximum gets more than it needs */
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_NODE_LIMIT);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_NODE_LIMIT);
     k->max_nodes = 0;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
     k->min_nodes = 5;
     k->flags = SHAPE_ANY_PART_SIZE;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
 }
 
 /* A job that names the least time that it needs starts where that is granted, and gets no more than
@@ -121,15 +127,15 @@ static void test_part_time(void **state)
     struct world *w = *state;
 
     w->part.max_time_min = 10;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
-    w->job.time_limit_min = 11;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_TIME_LIMIT);
-    assert_int_equal(entry_minutes(&w->s, &w->e, 11), 11);
-    w->job.time_min_min = 10;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
-    assert_int_equal(entry_minutes(&w->s, &w->e, 11), 10);
-    w->job.time_min_min = 11;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_TIME_LIMIT);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
+    w->job->time_limit_min = 11;
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_TIME_LIMIT);
+    assert_int_equal(entry_minutes(&w->s, w->e, 11), 11);
+    w->job->time_min_min = 10;
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_minutes(&w->s, w->e, 11), 10);
+    w->job->time_min_min = 11;
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_TIME_LIMIT);
 }
 
 static void test_part_memory(void **state)
@@ -139,24 +145,24 @@ static void test_part_memory(void **state)
 
     k->mem_per_cpu_mib = 100;
     w->part.max_mem_per_cpu_mib = 100;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
     k->mem_per_cpu_mib = 101;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_MEM);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_MEM);
     w->part.max_mem_per_cpu_mib = 0;
     w->part.max_mem_per_node_mib = 400;
     k->mem_per_cpu_mib = 100;
     k->num_tasks = 9;
     k->max_nodes = 2; /* five of them on one node */
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_MEM);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_MEM);
     k->num_tasks = 8;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
     k->pn_min_cpus = 5;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_MEM);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_MEM);
     k->pn_min_cpus = 0;
     k->flags = SHAPE_MEM_PER_NODE; /* --mem=0: all of a node */
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_PART_MEM);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_PART_MEM);
     k->mem_per_node_mib = 400;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
 }
 
 static void test_channels(void **state)
@@ -165,10 +171,10 @@ static void test_channels(void **state)
 
     w->s.params.channels = 4;
     w->s.channels_held = 3;
-    w->job.channels = 1;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_NONE);
-    w->job.channels = 2;
-    assert_int_equal(entry_limits(&w->s, &w->e), SCHED_WHY_CHANNELS);
+    w->job->channels = 1;
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_NONE);
+    w->job->channels = 2;
+    assert_int_equal(entry_limits(&w->s, w->e), SCHED_WHY_CHANNELS);
 }
 
 /* ---- licences -------------------------------------------------------------------------------- */
@@ -233,14 +239,14 @@ static void test_licences_reserved(void **state)
     struct world *w = *state;
 
     assert_false(adv_lics_any(&w->s));
-    adv_about(&w->s, &w->e, NOW); /* there are no reservations */
+    adv_about(&w->s, w->e, NOW); /* there are no reservations */
     reserve(w);
     assert_true(adv_lics_any(&w->s));
     assert_int_equal(adv_lics_kept(&w->s, 0), 0); /* about nobody */
-    adv_about(&w->s, &w->e, NOW);
+    adv_about(&w->s, w->e, NOW);
     assert_int_equal(adv_lics_kept(&w->s, 0), 3);
     assert_int_equal(adv_lics_kept(&w->s, 1), 0);
-    w->job.time_limit_min = 5; /* over when it begins */
+    w->job->time_limit_min = 5; /* over when it begins */
     assert_int_equal(adv_lics_kept(&w->s, 0), 0);
     assert_int_equal(adv_lics_kept_in(&w->s, 0, NOW + 8 * MINUTE, NOW + 9 * MINUTE), 0);
     assert_int_equal(adv_lics_kept_in(&w->s, 0, NOW + 7 * MINUTE, NOW + 9 * MINUTE), 3);
@@ -318,17 +324,17 @@ static void test_tres(void **state)
     k->ngres = 2;
     k->gres[0] = (struct shape_gres){ .per_node = 3, .name_off = 0, .type_off = 4 };
     k->gres[1] = (struct shape_gres){ .per_task = 1, .name_off = 0, .type_off = UINT32_MAX };
-    assert_true(tres_asked(&w->e, "node") == 2);
-    assert_true(tres_asked(&w->e, "cpu") == 12);
-    assert_true(tres_asked(&w->e, "mem") == 120);
-    assert_true(tres_asked(&w->e, "gres/gpu") == 3 * 2 + 6);
-    assert_true(tres_asked(&w->e, "gres/gpu:a100") == 6);
-    assert_true(tres_asked(&w->e, "gres/gpu:h100") == 0);
-    assert_true(tres_asked(&w->e, "gres/gp") == 0);
-    assert_true(tres_asked(&w->e, "license/x") == 0);
+    assert_true(tres_asked(w->e, "node") == 2);
+    assert_true(tres_asked(w->e, "cpu") == 12);
+    assert_true(tres_asked(w->e, "mem") == 120);
+    assert_true(tres_asked(w->e, "gres/gpu") == 3 * 2 + 6);
+    assert_true(tres_asked(w->e, "gres/gpu:a100") == 6);
+    assert_true(tres_asked(w->e, "gres/gpu:h100") == 0);
+    assert_true(tres_asked(w->e, "gres/gp") == 0);
+    assert_true(tres_asked(w->e, "license/x") == 0);
     k->flags = SHAPE_MEM_PER_NODE;
     k->mem_per_node_mib = 500;
-    assert_true(tres_asked(&w->e, "mem") == 1000);
+    assert_true(tres_asked(w->e, "mem") == 1000);
 }
 
 /* ---- the window of the plan ------------------------------------------------------------------ */
