@@ -43,35 +43,28 @@ bool archivescript_wanted(const struct archive_what *what)
     return any;
 }
 
-/* The daemon's environment and what the program is told; the texts of ours lie in `text`. */
+/* With what the program is told; that lies in `text`. */
 static char **environment_of(const struct archive_what *what, int64_t now_us,
                              char text[2 * KINDS][64])
 {
     struct told kinds[KINDS];
-    size_t n = 0, own = 0;
-    char **envp;
+    char *own[2 * KINDS];
+    size_t n = 0;
 
-    for (char **e = environ; *e; e++)
-        n++;
-    envp = calloc(n + 2 * KINDS + 1, sizeof(*envp));
-    if (!envp)
-        return NULL;
-    n = 0;
-    for (char **e = environ; *e; e++)
-        if (strncmp(*e, "SLURM_ARCHIVE_", strlen("SLURM_ARCHIVE_")) != 0)
-            envp[n++] = *e;
     list_kinds(what, kinds);
     for (size_t i = 0; i < KINDS; i++) {
-        (void)snprintf(text[own], 64, "SLURM_ARCHIVE_%s=%d", kinds[i].flag,
+        (void)snprintf(text[n], 64, "SLURM_ARCHIVE_%s=%d", kinds[i].flag,
                        kinds[i].hours && kinds[i].keeps);
-        envp[n++] = text[own++];
+        own[n] = text[n];
+        n++;
         if (!kinds[i].hours)
             continue;
-        (void)snprintf(text[own], 64, "SLURM_ARCHIVE_LAST_%s=%" PRId64, kinds[i].last,
+        (void)snprintf(text[n], 64, "SLURM_ARCHIVE_LAST_%s=%" PRId64, kinds[i].last,
                        acct_archive_cut(now_us, kinds[i].hours) / USEC_PER_SEC);
-        envp[n++] = text[own++];
+        own[n] = text[n];
+        n++;
     }
-    return envp;
+    return spawn_env("SLURM_ARCHIVE_", own, n);
 }
 
 int archivescript_start(struct archivescript *s, const char *path, const struct archive_what *what,

@@ -45,7 +45,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct dbd *d = ctx;
 
-    debug_request(&d->debug, c, frame);
+    server_log_request(conn_peer(c), frame->op);
     if (atomic_load(&d->stopping))
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
     else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST ||
@@ -278,9 +278,8 @@ static void open_kiosk(struct dbd *d)
 
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
-    const struct dbd *d = ctx;
-
-    debug_tls(&d->debug, peer, why);
+    (void)ctx;
+    server_log_tls(peer, why);
 }
 
 /* The server takes no request before d->admin is there. */

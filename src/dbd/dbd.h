@@ -80,8 +80,6 @@ int debug_check(const struct conf_dbd *conf, struct err *err);
 /* conf has passed debug_check(). */
 void debug_set(struct debug *d, const struct conf_dbd *conf);
 void debug_end(void); /* the database reports no more statements */
-void debug_request(const struct debug *d, const struct conn *c, const struct frame *frame);
-void debug_tls(const struct debug *d, const struct peer *peer, const char *why);
 
 /* Find the database's server: the location of the first server that answers, or else StorageHost.
  * *ret_reached: a server answers. */

@@ -42,31 +42,17 @@ static int read_all(int fd, char *buf, size_t size)
     return 0;
 }
 
-/* The daemon's environment, and where the password is for; what it has beyond ours lies in `text`.
- * The caller frees the array alone. */
+/* With where the password is for; that lies in `text`. */
 static char **environment_of(const struct conf_dbd *conf, char text[3][PASS_MAX_BYTES])
 {
     const char *user = conf_dbd_str(conf, CONF_DBD_STORAGE_USER);
     const char *host = conf_dbd_str(conf, CONF_DBD_STORAGE_HOST);
-    size_t n = 0;
-    char **envp;
 
-    for (char **e = environ; *e; e++)
-        n++;
-    envp = calloc(n + 4, sizeof(*envp));
-    if (!envp)
-        return NULL;
-    n = 0;
-    for (char **e = environ; *e; e++)
-        if (strncmp(*e, "SLURM_STORAGE_", strlen("SLURM_STORAGE_")) != 0)
-            envp[n++] = *e;
     (void)snprintf(text[0], PASS_MAX_BYTES, "SLURM_STORAGE_HOSTNAME=%s", host ? host : "");
     (void)snprintf(text[1], PASS_MAX_BYTES, "SLURM_STORAGE_PORT=%llu",
                    (unsigned long long)conf_dbd_num(conf, CONF_DBD_STORAGE_PORT));
     (void)snprintf(text[2], PASS_MAX_BYTES, "SLURM_STORAGE_USER=%s", user ? user : "");
-    for (size_t i = 0; i < 3; i++)
-        envp[n++] = text[i];
-    return envp;
+    return spawn_env("SLURM_STORAGE_", (char *[]){ text[0], text[1], text[2] }, 3);
 }
 
 static int run_program(const struct conf_dbd *conf, const char *path, char *buf, size_t size,

@@ -1,4 +1,4 @@
-/* debug.c - DebugFlags: which statements and requests are logged
+/* debug.c - DebugFlags: which statements are logged, beside the subjects of base/logflags.h
  *
  * A flag that names a kind of records stands for the table that holds them.  Users, accounts and
  * QOS share a table, so their flags mean the same. */
@@ -9,20 +9,13 @@
 #include "acct/sql/sql.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "dbd/dbd.h"
-#include "wire/ops.h"
-#include "wire/server/server.h"
-
-/* Bits of the first rows. */
-#define AUDIT 1u
-#define AUDIT_TLS 2u
 
 static const struct flag {
     const char *name;
     const char *words[4]; /* of statements; "" all; none: no statement */
 } flags[] = {
-    { "AuditRPCs", { NULL } },
-    { "AuditTLS", { NULL } },
     { "DB_QUERY", { "" } },
     { "DB_ARCHIVE", { "DELETE FROM" } },
     { "DB_JOB", { "jobs", "contents", "suspensions" } },
@@ -35,11 +28,14 @@ static const struct flag {
     { "DB_QOS", { "entities" } },
     { "DB_RESOURCE", { "entities" } },
     { "DB_WCKEY", { "entities" } },
+    /* of requests and connections: base/logflags.h */
+    { "AuditRPCs", { NULL } },
+    { "AuditTLS", { NULL } },
+    { "Network", { NULL } },
+    { "Protocol", { NULL } },
     /* of what there is nothing to log about here */
     { "FEDERATION", { NULL } },
-    { "Network", { NULL } },
     { "NetworkRaw", { NULL } },
-    { "Protocol", { NULL } },
 };
 
 static int find_flag(const char *word, size_t len)
@@ -79,35 +75,21 @@ void debug_set(struct debug *d, const struct conf_dbd *conf)
 {
     const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
     unsigned set = 0;
+    int row;
 
+    logflags_set(list);
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
-        set |= 1u << find_flag(list, len); /* checked at load */
+        row = find_flag(list, len); /* checked at load */
+        set |= flags[row].words[0] ? 1u << row : 0;
     }
     atomic_store(&d->on, set);
     if (!d->trace.tell) /* other threads read it from then on */
         d->trace.tell = on_statement;
-    sql_set_trace(set & ~(AUDIT | AUDIT_TLS) ? &d->trace : NULL);
+    sql_set_trace(set ? &d->trace : NULL);
 }
 
 void debug_end(void)
 {
     sql_set_trace(NULL);
-}
-
-void debug_request(const struct debug *d, const struct conn *c, const struct frame *frame)
-{
-    const struct peer *peer = conn_peer(c);
-    const struct wire_op_info *op = wire_op_info(frame->op);
-    char host[64];
-
-    if (atomic_load_explicit(&d->on, memory_order_relaxed) & AUDIT)
-        log_info("AuditRPCs: %s uid=%u addr=%s host=%s", op ? op->name : "unknown", peer->uid,
-                 peer->addr, log_quote(peer->host, host, sizeof(host)));
-}
-
-void debug_tls(const struct debug *d, const struct peer *peer, const char *why)
-{
-    if (atomic_load_explicit(&d->on, memory_order_relaxed) & AUDIT_TLS)
-        server_log_tls(peer, why);
 }

@@ -462,7 +462,7 @@ struct plug_ops {
  * the words asked for. */
 int plug_main(int argc, char **argv, const struct plug_ops **ret_ops);
 
-/* child.c: a process of the step, made without copying our memory */
+/* child.c: a process of the step */
 struct child {
     struct step *step;
     struct envlist *env;     /* plugins may change it for this task; NULL: none is asked */

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -46,6 +49,24 @@ static int start_program(const struct spawn *s, const posix_spawn_file_actions_t
                     s->envp ? s->envp : nothing);
     (void)posix_spawnattr_destroy(&attr);
     return r;
+}
+
+char **spawn_env(const char *without, char *const *own, size_t n)
+{
+    size_t len = strlen(without), ours = 0, at = 0;
+    char **envp;
+
+    for (char **e = environ; *e; e++)
+        ours++;
+    envp = calloc(ours + n + 1, sizeof(*envp));
+    if (!envp)
+        return NULL;
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, without, len) != 0)
+            envp[at++] = *e;
+    for (size_t i = 0; i < n; i++)
+        envp[at++] = own[i];
+    return envp;
 }
 
 int spawn_program(const struct spawn *s, pid_t *ret_pid)

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
@@ -182,7 +181,6 @@ static bool may_show(const struct front *f, const struct conn *c, const struct c
 static bool still_vouched(struct front *f, struct conn *c, const struct frame *frame)
 {
     const struct peer *p = conn_peer(c);
-
     gid_t gid;
 
     if (!p->node_vouched || services_may_vouch(f->ctld, p->node_key, p->uid, &gid))
@@ -192,23 +190,12 @@ static bool still_vouched(struct front *f, struct conn *c, const struct frame *f
     return false;
 }
 
-static void audit_request(const struct conn *c, const struct frame *frame)
-{
-    const struct wire_op_info *op = wire_op_info(frame->op);
-    const struct peer *p = conn_peer(c);
-    char host[64];
-
-    log_flag(AUDIT_RPCS, "%s uid=%d addr=%s host=%s", op ? op->name : "unknown", (int)p->uid,
-             p->addr, log_quote(p->host, host, sizeof(host)));
-}
-
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
     const struct ctld_op *row = service_op(f->ctld, frame->op);
 
-    if (log_has_flag(LOG_SUBJECT_AUDIT_RPCS))
-        audit_request(c, frame);
+    server_log_request(conn_peer(c), frame->op);
     if (f->ctld->past_us && !core_is_admin(f->ctld, conn_peer(c)->uid)) {
         (void)conn_error(c, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
         return;
@@ -277,8 +264,7 @@ static void on_close(void *ctx, struct conn *c)
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
     (void)ctx;
-    if (log_has_flag(LOG_SUBJECT_AUDIT_TLS))
-        server_log_tls(peer, why);
+    server_log_tls(peer, why);
 }
 
 static void on_http(void *ctx, int fd, const char *head, size_t n)

@@ -58,6 +58,13 @@ struct kubeserver {
 
 static void send_waiting(void *ctx);
 
+int64_t kubereply_slurm_error(const struct kubereply *reply)
+{
+    const json_t *errors = json_object_get(reply->body, "errors");
+
+    return kubejson_int(json_array_get(errors, 0), "error_number", 0);
+}
+
 int kubeserver_new(struct kubeloop *loop, const struct kubeconfig *config,
                    const struct kubeserver_options *o, struct kubeserver **ret)
 {

@@ -46,6 +46,10 @@ struct kubereply {
     int retry_after_s;  /* what the server asks for; 0: nothing */
 };
 
+/* Of a reply of slurmrestd: the number of its first error, 0: it has none. */
+int64_t kubereply_slurm_error(const struct kubereply *reply);
+#define SLURM_UNREACHABLE 19008 /* slurmrestd has no slurmctld */
+
 typedef void kubecall_fn(void *ctx, const struct kubereply *reply);
 /* A line of a stream, without its end.  Negative: the stream is ended, and done is called. */
 typedef int kubecall_line_fn(void *ctx, const char *line, size_t len);

@@ -42,7 +42,8 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
         if (!slurmlink_job(g->b->slurm, g->job_id)) /* the stream tells it, or it is asked for */
             bridgegang_wake(g->b, g->key, ASK_US);
     } else {
-        bool refused = first && reply->status && !slurmlink_is_unreachable(reply);
+        /* without slurmctld nothing is decided */
+        bool refused = first && reply->status && kubereply_slurm_error(reply) != SLURM_UNREACHABLE;
 
         g->failed = true; /* sent again with the same key */
         if (refused && bridgenear_unplan(g)) {

@@ -24,7 +24,6 @@
 #define ID_TEXT 16u
 #define AGAIN_US USEC_PER_SEC
 #define NO_SUCH_JOB 2017
-#define UNREACHABLE 19008 /* slurmrestd has no slurmctld */
 
 struct slurmlink {
     const char *bridge;
@@ -104,13 +103,6 @@ bool slurmlink_is_synced(const struct slurmlink *l)
 int64_t slurmlink_silence_us(const struct slurmlink *l)
 {
     return l->lost_us ? now_mono_us() - l->lost_us : 0;
-}
-
-bool slurmlink_is_unreachable(const struct kubereply *reply)
-{
-    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
-
-    return kubejson_int(first, "error_number", 0) == UNREACHABLE;
 }
 
 const char *slurmlink_silent(const struct slurmlink *l)
@@ -239,11 +231,9 @@ static void take_job(struct slurmlink *l, const json_t *one)
 
 static bool is_missing(const struct kubereply *reply)
 {
-    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
-
     return (reply->status == 404 || reply->status == 200) &&
            json_is_array(json_object_get(reply->body, "jobs")) &&
-           kubejson_int(first, "error_number", 0) == NO_SUCH_JOB;
+           kubereply_slurm_error(reply) == NO_SUCH_JOB;
 }
 
 static void take_answer(void *ctx, const struct kubereply *reply)
@@ -370,7 +360,7 @@ static void take_let_go(void *ctx, const struct kubereply *reply)
 
     if (job) {
         job->letting_go = false;
-        job->let_go = reply->status == 200 || kubejson_int(first, "error_number", 0) == NO_SUCH_JOB;
+        job->let_go = reply->status == 200 || kubereply_slurm_error(reply) == NO_SUCH_JOB;
         if (!job->let_go) {
             log_seldom(LOG_ERROR, "job %u keeps its nodes: %d %s", o->id, reply->status,
                        first ? kubejson_text(first, "error") : reply->text);
@@ -520,7 +510,7 @@ static void end_stream(void *ctx, const struct kubereply *reply)
 
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
-    lose_sight(l, slurmlink_is_unreachable(reply));
+    lose_sight(l, kubereply_slurm_error(reply) == SLURM_UNREACHABLE);
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }
 

@@ -56,8 +56,6 @@ bool slurmlink_is_synced(const struct slurmlink *l);
 int64_t slurmlink_silence_us(const struct slurmlink *l);
 /* Who does not answer meanwhile. */
 const char *slurmlink_silent(const struct slurmlink *l);
-/* Does slurmrestd answer that it has no slurmctld?  Nothing is decided then. */
-bool slurmlink_is_unreachable(const struct kubereply *reply);
 const struct slurmjob *slurmlink_job(const struct slurmlink *l, uint32_t id); /* NULL: unknown */
 /* Forget a job that is of no use any more; also inside slurmlink_changed_fn, which then no longer
  * uses the job. */

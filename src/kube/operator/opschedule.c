@@ -108,7 +108,7 @@ static bool find_reservation(const struct kubereply *reply, const char *name, co
 
     *ret = NULL;
     if (first)
-        return kubejson_int(first, "error_number", 0) == NO_RESERVATION;
+        return kubereply_slurm_error(reply) == NO_RESERVATION;
     if (reply->status != 200)
         return false;
     json_array_foreach(json_object_get(reply->body, "reservations"), i, one)

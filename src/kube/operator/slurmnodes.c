@@ -26,7 +26,6 @@
 #define ASK_MS 10000
 #define ALONE_MOST 32u /* more changed nodes than this are listed */
 #define NO_SUCH_NODE 2018
-#define UNREACHABLE 19008 /* slurmrestd has no slurmctld */
 #define NODE_NAMES_MOST 65536u
 #define SILENT "slurmrestd does not answer"
 #define AWAY "slurmrestd answers, slurmctld does not"
@@ -381,7 +380,7 @@ bool slurmnodes_says_gone(const struct kubereply *reply)
     const json_t *errors = json_object_get(reply->body, "errors");
 
     return reply->status == 422 && json_array_size(errors) == 1 &&
-           kubejson_int(json_array_get(errors, 0), "error_number", 0) == NO_SUCH_NODE;
+           kubereply_slurm_error(reply) == NO_SUCH_NODE;
 }
 
 static void answer_question(struct question *q, enum slurmnodes_drained answer)
@@ -757,13 +756,6 @@ static int take_line(void *ctx, const char *line, size_t len)
     return 0;
 }
 
-static bool says_unreachable(const struct kubereply *reply)
-{
-    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
-
-    return kubejson_int(first, "error_number", 0) == UNREACHABLE;
-}
-
 static void end_stream(void *ctx, const struct kubereply *reply)
 {
     struct slurmnodes *l = ctx;
@@ -772,9 +764,9 @@ static void end_stream(void *ctx, const struct kubereply *reply)
     if (l->failures++ == 2)
         log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
     if (reply->status != 200)
-        say_why(l, says_unreachable(reply) ? AWAY
-                   : reply->status == 401  ? "slurmrestd does not believe the operator's token"
-                                           : SILENT);
+        say_why(l, kubereply_slurm_error(reply) == SLURM_UNREACHABLE ? AWAY
+                   : reply->status == 401 ? "slurmrestd does not believe the operator's token"
+                                          : SILENT);
     lose_sight(l);
     kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
 }

@@ -17,7 +17,6 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
-#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "daemon/credlife.h"
@@ -504,8 +503,7 @@ void listen_set_clock(struct listener *l, int64_t controller_us)
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
     (void)ctx;
-    if (log_has_flag(LOG_SUBJECT_AUDIT_TLS))
-        server_log_tls(peer, why);
+    server_log_tls(peer, why);
 }
 
 static void on_http(void *ctx, int fd, const char *head, size_t n)

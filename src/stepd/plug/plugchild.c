@@ -1,8 +1,8 @@
 /* plugchild.c - a task whose beginning is called by plugins; see plug.h
  *
- * An ordinary child runs on our memory until its exec (child.c).  Code of others needs a process of
- * its own: a fork, which goes on when the step daemon has told the plugins of it, and tells its
- * failures itself. */
+ * The code of others may take its time before the program begins, so that the step daemon cannot
+ * wait for that as it does for an ordinary child (child.c): the task goes on when the step daemon
+ * has told the plugins of it, and tells its failures itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

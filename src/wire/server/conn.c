@@ -315,26 +315,33 @@ void conn_send_take(struct conn *c, uint8_t *buf, size_t len)
 
 /* ---- DebugFlags ------------------------------------------------------------------------------ */
 
+void server_log_request(const struct peer *peer, unsigned op)
+{
+    char host[64];
+
+    log_flag(AUDIT_RPCS, "%s uid=%d addr=%s host=%s",
+             wire_op_info(op) ? wire_op_info(op)->name : "unknown", (int)peer->uid, peer->addr,
+             log_quote(peer->host, host, sizeof(host)));
+}
+
 static void tell_network(const struct conn *c, const char *what)
 {
     char program[40];
 
-    if (log_has_flag(LOG_SUBJECT_NETWORK))
-        log_flag(NETWORK, "connection %llu %s: addr=%s uid=%d program=%s",
-                 (unsigned long long)c->id, what, c->peer.addr, (int)c->peer.uid,
-                 log_quote(c->peer.program, program, sizeof(program)));
+    log_flag(NETWORK, "connection %llu %s: addr=%s uid=%d program=%s", (unsigned long long)c->id,
+             what, c->peer.addr, (int)c->peer.uid,
+             log_quote(c->peer.program, program, sizeof(program)));
 }
 
 static void tell_protocol(const struct conn *c, unsigned op, const char *way, uint32_t flags,
                           size_t len)
 {
-    if (log_has_flag(LOG_SUBJECT_PROTOCOL))
-        log_flag(PROTOCOL, "connection %llu %s: %s %s, %zu bytes", (unsigned long long)c->id, way,
-                 wire_op_info(op) ? wire_op_info(op)->name : "unknown",
-                 flags & FRAME_ERROR   ? "error"
-                 : flags & FRAME_REPLY ? "reply"
-                                       : "request",
-                 len);
+    log_flag(PROTOCOL, "connection %llu %s: %s %s, %zu bytes", (unsigned long long)c->id, way,
+             wire_op_info(op) ? wire_op_info(op)->name : "unknown",
+             flags & FRAME_ERROR   ? "error"
+             : flags & FRAME_REPLY ? "reply"
+                                   : "request",
+             len);
 }
 
 /* ---- frames of ours -------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "wire/server/server_impl.h"
 #include "wire/server/tlspipe.h"
 
-#include "base/log.h"
+#include "base/logflags.h"
 #include "wire/errors.h"
 #include "wire/hello.h"
 
@@ -138,6 +138,6 @@ void server_log_tls(const struct peer *peer, const char *why)
 {
     char name[160];
 
-    log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
+    log_flag(AUDIT_TLS, "%s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
              peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
 }

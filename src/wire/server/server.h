@@ -145,8 +145,10 @@ void server_stop(struct server *s);
 struct server *server_free(struct server *s);
 unsigned server_connections(const struct server *s);
 
-/* What DebugFlags=AuditTLS logs of a handshake; for on_tls. */
+/* Lines of DebugFlags, where its subject is on: AuditTLS, of a handshake, for on_tls; AuditRPCs, of
+ * a request. */
 void server_log_tls(const struct peer *peer, const char *why);
+void server_log_request(const struct peer *peer, unsigned op);
 
 /* When the frame being handled was received (CLOCK_MONOTONIC, microseconds); in on_request only.
  * frame_expired() compares it with the frame's deadline. */

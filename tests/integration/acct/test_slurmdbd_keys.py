@@ -76,12 +76,13 @@ def test_debug_flags(folder):
         log = s.dbd.log.read_text()
         assert "DB_EVENT: " in log and "FROM events" in log and "FROM entities" not in log and "AuditRPCs" not in log
         text = s.dbd.conf.read_text()
-        s.dbd.conf.write_text(text.replace("DB_EVENT", "AuditRPCs,db_assoc"))
+        s.dbd.conf.write_text(text.replace("DB_EVENT", "AuditRPCs,db_assoc,Network,Protocol"))
         s.run("sacctmgr", "reconfigure")
         wait_until(lambda: s.dbd.log.read_text().count(" again; the port") == 1, "the configuration is read", 30)
         s.run("sacctmgr", "-i", "add", "account", "one")
         log = s.dbd.log.read_text()
         assert "DB_ASSOC: REPLACE INTO entities" in log and f"AuditRPCs: acct-admin uid={os.getuid()} addr=local" in log
+        assert f" opened: addr=local uid={os.getuid()} program=" in log and " in: acct-admin request, " in log
         s.dbd.conf.write_text(text.replace("DB_EVENT", "DB_EVENTS"))
         s.run("sacctmgr", "reconfigure")
         wait_until(lambda: "DebugFlags=DB_EVENTS is not a flag" in s.dbd.log.read_text(), "it says so", 30)

@@ -499,23 +499,30 @@ static void test_claim_minutes(void **state)
     sched_free(s);
 }
 
-/* Nobody is sent away for a job that may not hold what it would get. */
-static void test_claim_limit(void **state)
+/* No job of association 1 may hold more than four CPUs. */
+static void limit_to_four(struct sched *s)
 {
     const struct sched_tres_limit four = { .tres_id = 1, .count = 4 };
-    struct sched *s = cluster(by_part, 1);
-    struct sched_job put = inner_job(10, HIGH, 1);
-    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
     struct sched_limits l;
-    int64_t wake;
 
-    (void)state;
     sched_limits_init(&l);
     l.lists[SCHED_MAX_TRES_JOB].v = &four;
     l.lists[SCHED_MAX_TRES_JOB].n = 1;
     assert_int_equal(sched_tres_put(s, 1, "cpu"), 0);
     assert_int_equal(sched_limit_assoc_put(s, 1, 0, "root", &l), 0);
     sched_limit_enforce(s, true, false);
+}
+
+/* Nobody is sent away for a job that may not hold what it would get. */
+static void test_claim_limit(void **state)
+{
+    struct sched *s = cluster(by_part, 1);
+    struct sched_job put = inner_job(10, HIGH, 1);
+    _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
+    int64_t wake;
+
+    (void)state;
+    limit_to_four(s);
     (void)inner_run(s, 1, LOW, 0, ALL, 10, 60);
     put.assoc_id = 1;
     put.exclusive = true; /* one task, and all eight CPUs of the node */
@@ -533,22 +540,15 @@ static void test_claim_limit(void **state)
 /* The same while backfill plans, behind a job that waits for another node. */
 static void test_plan_limit(void **state)
 {
-    const struct sched_tres_limit four = { .tres_id = 1, .count = 4 };
     const uint32_t first[] = { 0 };
     struct sched *s =
         inner_cluster((struct sched_params){ .preempt = by_part, .conservative = true }, 2, CPUS);
     struct sched_job head = inner_job(9, HIGH, 8), put = inner_job(10, HIGH, 1);
     _cleanup_val_(sched_decisions_done) struct sched_decisions d = { 0 };
-    struct sched_limits l;
     int64_t wake;
 
     (void)state;
-    sched_limits_init(&l);
-    l.lists[SCHED_MAX_TRES_JOB].v = &four;
-    l.lists[SCHED_MAX_TRES_JOB].n = 1;
-    assert_int_equal(sched_tres_put(s, 1, "cpu"), 0);
-    assert_int_equal(sched_limit_assoc_put(s, 1, 0, "root", &l), 0);
-    sched_limit_enforce(s, true, false);
+    limit_to_four(s);
     (void)inner_run(s, 1, HIGH, 0, ALL, 10, 60);
     (void)inner_run(s, 2, LOW, 1, ALL, 10, 60);
     head.req_nodes = first;

@@ -2,6 +2,7 @@
  * share, work on a connection's thread, other certificates */
 #include "wire_util.h"
 
+#include "base/logflags.h"
 #include "wire/server/conn_tls.h"
 #include "wire/shared.h"
 #include "wire/tls/tls.h"
@@ -354,6 +355,7 @@ static void test_audit(void **state)
     int fd;
 
     (void)state;
+    logflags_set("AuditTLS");
     config.tls = server;
     config.hooks.on_tls = note_tls;
     start(&f, &config);
