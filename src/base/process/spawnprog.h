@@ -19,8 +19,8 @@ struct spawn {
     size_t n_fds;
 };
 
-/* For envp: our environment without the variables that begin with this prefix, and n of the caller's.
- * The caller frees the array alone.  NULL: no memory. */
+/* For envp: our environment without the variables that begin with this prefix, and n of the
+ * caller's.  The caller frees the array alone.  NULL: no memory. */
 char **spawn_env(const char *without, char *const *own, size_t n);
 /* The caller waits for *ret_pid.  Errors: those of posix_spawn(3). */
 int spawn_program(const struct spawn *s, pid_t *ret_pid);

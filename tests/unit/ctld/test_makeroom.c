@@ -1,7 +1,6 @@
 /* test_makeroom.c - running jobs make room for more important ones */
 #include "core_util.h"
 
-#include "ctld/job/cleaning.h"
 #include "ctld/schedlink/makeroom.h"
 #include "sched/sched.h"
 
@@ -13,7 +12,6 @@ static int set_up(void **state)
 {
     (void)state;
     core_begin(&core, "", &hooks_service);
-    assert_int_equal(cleanings_new(&core.ctld.cleanings), 0);
     core_nodes(&core, 2, 4);
     return 0;
 }
@@ -21,7 +19,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    core.ctld.cleanings = cleanings_free(core.ctld.cleanings);
     core_end(&core);
     return 0;
 }
@@ -30,15 +27,11 @@ static int tear_down(void **state)
 static struct job *running(uint32_t id, bool requeue)
 {
     struct job *j = core_job(&core, id, NULL);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set = core_start(id, 1, &tx);
 
-    SET(set, state, JOB_STATE(RUNNING));
     SET(set, batch, true);
     SET(set, requeue, requeue);
-    SET(set, start_us, T0);
-    SET(set, released, false);
-    set->alloc = make_alloc(0, 1, 4, 100);
     apply_ok(core.ctld.cluster, tx);
     return j;
 }

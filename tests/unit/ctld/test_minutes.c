@@ -3,7 +3,6 @@
 
 #include "base/pb/pbutil.h"
 
-#include "ctld/job/cleaning.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/minutes.h"
 #include "model/account/assoc.h"
@@ -24,13 +23,11 @@ static void begin(const char *enforce)
     core.services[4] = &hooks_service;
     assert_int_equal(feedlimits_service.start(&core.ctld, NULL), 0);
     assert_int_equal(hooks_service.start(&core.ctld, NULL), 0);
-    assert_int_equal(cleanings_new(&core.ctld.cleanings), 0);
     core_nodes(&core, 1, 4);
 }
 
 static void end(void)
 {
-    core.ctld.cleanings = cleanings_free(core.ctld.cleanings);
     core_end(&core);
 }
 
@@ -68,14 +65,10 @@ static void put_accounts(Pst__Limits *limits)
 static struct job *running(uint32_t id, uint32_t assoc)
 {
     struct job *j = core_job(&core, id, NULL);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set = core_start(id, 1, &tx);
 
-    SET(set, state, JOB_STATE(RUNNING));
     SET(set, assoc_id, assoc);
-    SET(set, start_us, T0);
-    SET(set, released, false);
-    set->alloc = make_alloc(0, 1, 4, 100);
     assert_int_equal(pb_set_str(&set->alloc_tres, "cpu=4,mem=100M,node=1"), 0);
     apply_ok(core.ctld.cluster, tx);
     return j;

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 
-#include "ctld/job/cleaning.h"
 #include "ctld/update/jobverbs.h"
 #include "wire/errors.h"
 
@@ -15,7 +14,6 @@ static int set_up(void **state)
 {
     (void)state;
     core_begin(&core, "", &hooks_service);
-    assert_int_equal(cleanings_new(&core.ctld.cleanings), 0);
     core_nodes(&core, 1, 4);
     return 0;
 }
@@ -23,7 +21,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    core.ctld.cleanings = cleanings_free(core.ctld.cleanings);
     core_end(&core);
     return 0;
 }
@@ -38,13 +35,9 @@ static void may_requeue(Pst__JobRecord *r)
 static struct job *running(uint32_t id, void (*with)(Pst__JobRecord *r))
 {
     struct job *j = core_job(&core, id, with);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
 
-    SET(set, state, JOB_STATE(RUNNING));
-    SET(set, start_us, T0);
-    SET(set, released, false);
-    set->alloc = make_alloc(0, 1, 4, 100);
+    (void)core_start(id, 1, &tx); /* nothing to add */
     apply_ok(core.ctld.cluster, tx);
     return j;
 }

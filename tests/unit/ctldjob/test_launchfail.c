@@ -1,7 +1,6 @@
 /* test_launchfail.c - batch jobs that could not be started on their nodes */
 #include "core_util.h"
 
-#include "ctld/job/cleaning.h"
 #include "ctld/job/launchfail.h"
 
 extern const struct ctld_service hooks_service;
@@ -11,13 +10,11 @@ static struct core core;
 static void begin(const char *lines)
 {
     core_begin(&core, lines, &hooks_service);
-    assert_int_equal(cleanings_new(&core.ctld.cleanings), 0);
     core_nodes(&core, 1, 4);
 }
 
 static void end(void)
 {
-    core.ctld.cleanings = cleanings_free(core.ctld.cleanings);
     core_end(&core);
 }
 
@@ -25,17 +22,13 @@ static void end(void)
 static struct job *running(uint32_t id, bool requeue, uint32_t failures)
 {
     struct job *j = core_job(&core, id, NULL);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set = core_start(id, 1, &tx);
 
-    SET(set, state, JOB_STATE(RUNNING));
     SET(set, batch, true);
     SET(set, requeue, requeue);
     SET(set, batch_failures, failures);
-    SET(set, start_us, T0);
-    SET(set, released, false);
     assert_int_equal(pb_set_str(&set->batch_host, "n0"), 0);
-    set->alloc = make_alloc(0, 1, 4, 100);
     apply_ok(core.ctld.cluster, tx);
     return j;
 }

@@ -26,15 +26,11 @@ static int tear_down(void **state)
 static struct job *waiting(uint32_t id, uint32_t flags)
 {
     struct job *j = core_job(&core, id, NULL);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set = core_start(id, 3, &tx);
 
-    SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags, flags);
-    SET(set, start_us, T0);
-    SET(set, released, false);
     SET(set, node_prologs, true);
-    set->alloc = make_alloc(0, 3, 4, 100);
     apply_ok(core.ctld.cluster, tx);
     return j;
 }

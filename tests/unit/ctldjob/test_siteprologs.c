@@ -1,7 +1,6 @@
 /* test_siteprologs.c - what follows the end of PrologSlurmctld and EpilogSlurmctld of a job */
 #include "core_util.h"
 
-#include "ctld/job/cleaning.h"
 #include "ctld/notify/hooks.h"
 
 extern const struct ctld_service siteprologs_service, hooks_service;
@@ -12,7 +11,6 @@ static int set_up(void **state)
 {
     (void)state;
     core_begin(&core, "", &hooks_service);
-    assert_int_equal(cleanings_new(&core.ctld.cleanings), 0);
     core_nodes(&core, 1, 4);
     return 0;
 }
@@ -20,7 +18,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    core.ctld.cleanings = cleanings_free(core.ctld.cleanings);
     core_end(&core);
     return 0;
 }
@@ -29,17 +26,13 @@ static int tear_down(void **state)
 static struct job *waiting(uint32_t id, bool batch)
 {
     struct job *j = core_job(&core, id, NULL);
-    Pst__Transaction *tx = tx_new(T0);
-    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_START), id);
+    Pst__Transaction *tx;
+    Pst__JobRecord *set = core_start(id, 1, &tx);
 
-    SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags, JOB_FLAG(CONFIGURING));
     SET(set, prolog_pending, true);
     SET(set, batch, batch);
     SET(set, requeue, true);
-    SET(set, start_us, T0);
-    SET(set, released, false);
-    set->alloc = make_alloc(0, 1, 4, 100);
     apply_ok(core.ctld.cluster, tx);
     return j;
 }

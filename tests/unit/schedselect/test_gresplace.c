@@ -35,7 +35,6 @@ static const int32_t links[] = { -1, 0, 0, 9, 0, -1, 9, 0, 0, 9, -1, 0, 9, 0, 0,
 
 static struct sched *node_with(const struct sched_gres_spec *gres, size_t n)
 {
-    const uint32_t ids[] = { 0 };
     const struct sched_node node = { .id = 0,
                                      .name = "n",
                                      .cpus = 8,
@@ -47,18 +46,8 @@ static struct sched *node_with(const struct sched_gres_spec *gres, size_t n)
                                      .gres = gres,
                                      .ngres = n,
                                      .schedulable = true };
-    const struct sched_partition part = { .name = "low",
-                                          .node_ids = ids,
-                                          .nnodes = 1,
-                                          .tier = 1,
-                                          .up = true,
-                                          .max_time_min = SCHED_UNLIMITED,
-                                          .max_nodes = SCHED_UNLIMITED };
-    struct sched *s = inner_cluster((struct sched_params){ .select = SCHED_SELECT_CORE }, 0, 1);
 
-    assert_int_equal(sched_node_put(s, &node), 0);
-    assert_int_equal(sched_partition_put(s, &part), 0);
-    return s;
+    return inner_single((struct sched_params){ .select = SCHED_SELECT_CORE }, &node);
 }
 
 static struct sched *gpu_node(bool linked)

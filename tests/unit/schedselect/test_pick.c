@@ -301,7 +301,6 @@ static void test_tasks(void **state)
 
 static struct sched *two_sockets(enum sched_select select)
 {
-    const uint32_t ids[] = { 0 };
     const struct sched_node n = { .id = 0,
                                   .name = "n",
                                   .cpus = 16,
@@ -311,18 +310,8 @@ static struct sched *two_sockets(enum sched_select select)
                                   .mem_mib = 4000,
                                   .weight = 1,
                                   .schedulable = true };
-    const struct sched_partition part = { .name = "low",
-                                          .node_ids = ids,
-                                          .nnodes = 1,
-                                          .tier = 1,
-                                          .up = true,
-                                          .max_time_min = SCHED_UNLIMITED,
-                                          .max_nodes = SCHED_UNLIMITED };
-    struct sched *s = inner_cluster((struct sched_params){ .select = select }, 0, 1);
 
-    assert_int_equal(sched_node_put(s, &n), 0);
-    assert_int_equal(sched_partition_put(s, &part), 0);
-    return s;
+    return inner_single((struct sched_params){ .select = select }, &n);
 }
 
 static uint64_t bits_of(struct sched *s, struct sched_job j, uint32_t cpus, uint64_t mem_mib)

@@ -12,6 +12,7 @@
 #include "ctld/core/commit.h"
 #include "ctld/core/service.h"
 #include "ctld/ctld.h"
+#include "ctld/job/cleaning.h"
 #include "ctld/link/nodelink.h"
 #include "journal/journal.h"
 
@@ -46,6 +47,8 @@ UTIL void core_begin(struct core *c, const char *lines, const struct ctld_servic
     c->ctld.services = c->services;
     if (services_start(&c->ctld, &err) < 0)
         fail_msg("%s", err.text);
+    if (!c->ctld.cleanings) /* of a service that few tests name, and many jobs need */
+        assert_int_equal(cleanings_new(&c->ctld.cleanings), 0);
 }
 
 UTIL void core_end(struct core *c)
@@ -54,6 +57,7 @@ UTIL void core_end(struct core *c)
     c->ctld.journal = journal_close(c->ctld.journal);
     services_stop(&c->ctld);
     services_free(&c->ctld);
+    c->ctld.cleanings = cleanings_free(c->ctld.cleanings);
     c->ctld.links = nodelinks_free(c->ctld.links);
     c->ctld.cluster = cluster_free(c->ctld.cluster);
     c->ctld.conf = conf_free(c->ctld.conf);
@@ -86,4 +90,19 @@ UTIL struct job *core_job(struct core *c, uint32_t id, void (*with)(Pst__JobReco
         with(r);
     apply_ok(c->ctld.cluster, tx);
     return cluster_job(c->ctld.cluster, id);
+}
+
+/* The job starts on n nodes from n0 on: what becomes of its record, to be completed, and applied by
+ * apply_ok(). */
+UTIL Pst__JobRecord *core_start(uint32_t id, uint32_t nodes, Pst__Transaction **ret_tx)
+{
+    Pst__JobRecord *set;
+
+    *ret_tx = tx_new(T0);
+    set = tx_job_patch(*ret_tx, EV(JOB_START), id);
+    SET(set, state, JOB_STATE(RUNNING));
+    SET(set, start_us, T0);
+    SET(set, released, false);
+    set->alloc = make_alloc(0, nodes, 4, 100);
+    return set;
 }

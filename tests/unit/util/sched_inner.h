@@ -52,6 +52,23 @@ static inline struct sched *inner_cluster(struct sched_params p, uint32_t nodes,
     return s;
 }
 
+/* One node of the caller's, in the lowest partition. */
+static inline struct sched *inner_single(struct sched_params p, const struct sched_node *node)
+{
+    const struct sched_partition part = { .name = inner_parts[LOW],
+                                          .node_ids = &node->id,
+                                          .nnodes = 1,
+                                          .tier = 1,
+                                          .up = true,
+                                          .max_time_min = SCHED_UNLIMITED,
+                                          .max_nodes = SCHED_UNLIMITED };
+    struct sched *s = inner_cluster(p, 0, 1);
+
+    assert_int_equal(sched_node_put(s, node), 0);
+    assert_int_equal(sched_partition_put(s, &part), 0);
+    return s;
+}
+
 /* So many tasks of a CPU each on one node, for ten minutes. */
 static inline struct sched_job inner_job(uint32_t id, uint32_t part, uint32_t tasks)
 {
