@@ -17,9 +17,11 @@ static const char *text_or(const char *text, const char *other)
     return text && *text ? text : other;
 }
 
-static const char *event_text(Pst__EventKind kind)
+/* Not so when a controller begins and is told of all that there is, which may be a million jobs, nor
+ * when a record changes for no reason of its own. */
+static bool is_event(Pst__EventKind kind)
 {
-    return kind == KIND(UNSPECIFIED) ? "changed" : text_or(names_event(kind), "changed");
+    return kind != KIND(UNSPECIFIED) && names_event(kind);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -40,7 +42,7 @@ static void put_trace(const Pst__JobRecord *r, Pst__EventKind kind, char *buf)
     char state[STATE_MAX];
 
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u %s: %s, reason %s", r->job_id,
-                   event_text(kind), state_text(r, state),
+                   names_event(kind), state_text(r, state),
                    names_reason(r->has_reason ? r->reason : r->pend_reason));
 }
 
@@ -57,9 +59,9 @@ static bool put_licenses(const Pst__JobRecord *r, Pst__EventKind kind, char *buf
 {
     const char *verb = kind == KIND(JOB_START) ? "takes" : "gives back";
 
-    if ((kind != KIND(JOB_START) && kind != KIND(JOB_END)) ||
+    if ((kind != KIND(JOB_START) && kind != KIND(JOB_END)) || !r->alloc ||
         !*text_or(r->licenses_alloc, text_or(r->licenses, "")))
-        return false;
+        return false; /* without an allocation nothing was taken */
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u %s %s", r->job_id, verb,
                    text_or(r->licenses_alloc, r->licenses));
     return true;
@@ -73,7 +75,7 @@ static bool put_component(const Pst__JobRecord *r, Pst__EventKind kind, char *bu
         (kind != KIND(JOB_SUBMIT) && kind != KIND(JOB_START) && kind != KIND(JOB_END)))
         return false;
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "JobId=%u+%u(%u) %s: %s", r->het_job_id,
-                   r->job_id - r->het_job_id, r->job_id, event_text(kind), state_text(r, state));
+                   r->job_id - r->het_job_id, r->job_id, names_event(kind), state_text(r, state));
     return true;
 }
 
@@ -90,6 +92,8 @@ static bool put_turn(const Pst__JobRecord *r, Pst__EventKind kind, char *buf)
 bool debuglog_job(enum log_subject subject, const Pst__JobRecord *r, Pst__EventKind kind,
                   char buf[DEBUGLOG_LINE_MAX])
 {
+    if (!is_event(kind))
+        return false;
     switch (subject) {
     case LOG_SUBJECT_TRACE_JOBS:
         put_trace(r, kind, buf);
@@ -109,18 +113,21 @@ bool debuglog_job(enum log_subject subject, const Pst__JobRecord *r, Pst__EventK
 
 /* ---- steps, nodes, reservations -------------------------------------------------------------- */
 
-void debuglog_step(uint32_t job_id, const Pst__StepRecord *r, Pst__EventKind kind,
+bool debuglog_step(uint32_t job_id, const Pst__StepRecord *r, Pst__EventKind kind,
                    char buf[DEBUGLOG_LINE_MAX])
 {
     const char *special = names_step_special(r->step_id);
     char id[16], status[32] = "";
 
+    if (!is_event(kind))
+        return false;
     (void)snprintf(id, sizeof(id), "%u", r->step_id);
     if (r->has_exit_status)
         (void)snprintf(status, sizeof(status), ", exit status %u", r->exit_status);
     (void)snprintf(buf, DEBUGLOG_LINE_MAX, "StepId=%u.%s %s: %s on %s%s", job_id,
-                   text_or(special, id), event_text(kind), names_step_state(r->state),
+                   text_or(special, id), names_event(kind), names_step_state(r->state),
                    text_or(r->alloc ? r->alloc->nodes : NULL, "no node"), status);
+    return true;
 }
 
 bool debuglog_node(enum log_subject subject, const Pst__NodeRecord *r, Pst__EventKind kind,
@@ -174,10 +181,8 @@ static void log_step(struct ctld *ctld, struct job *j, struct step *s, Pst__Even
     char line[DEBUGLOG_LINE_MAX];
 
     (void)ctld;
-    if (!log_has_flag(LOG_SUBJECT_STEPS))
-        return;
-    debuglog_step(j->rec->job_id, s->rec, kind, line);
-    log_flag(STEPS, "%s", line);
+    if (log_has_flag(LOG_SUBJECT_STEPS) && debuglog_step(j->rec->job_id, s->rec, kind, line))
+        log_flag(STEPS, "%s", line);
 }
 
 static void log_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)

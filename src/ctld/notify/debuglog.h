@@ -25,7 +25,7 @@
  * False: the subject has nothing to say of the event. */
 bool debuglog_job(enum log_subject subject, const Pst__JobRecord *r, Pst__EventKind kind,
                   char buf[DEBUGLOG_LINE_MAX]);
-void debuglog_step(uint32_t job_id, const Pst__StepRecord *r, Pst__EventKind kind,
+bool debuglog_step(uint32_t job_id, const Pst__StepRecord *r, Pst__EventKind kind,
                    char buf[DEBUGLOG_LINE_MAX]);
 bool debuglog_node(enum log_subject subject, const Pst__NodeRecord *r, Pst__EventKind kind,
                    char buf[DEBUGLOG_LINE_MAX]);

@@ -96,3 +96,16 @@ def test_of_the_configuration(make_cluster):
     cluster.run("scontrol", "create", "reservation", "ReservationName=r2", "StartTime=now+1hour", "Duration=10", "Nodes=node3",
                 "Users=root")
     wait_line(cluster, name, r"\] Reservation: r2 is from ")
+
+
+def test_a_controller_that_begins_tells_no_job_anew(make_cluster):
+    cluster = make_cluster(conf="DebugFlags=TraceJobs,Steps,License\nLicenses=matlab:4\n")
+    job = cluster.sbatch("-H", "-L", "matlab:1", wrap="true")
+    name = ctld_log(cluster)
+    wait_line(cluster, name, rf"\] TraceJobs: JobId={job} job-submit: PENDING, ")
+    size = len(log_of(cluster, name))
+    cluster.restart_ctld()
+    cluster.run("scancel", job)
+    wait_line(cluster, name, rf"\] TraceJobs: JobId={job} job-end: CANCELLED")
+    told = [line for line in log_of(cluster, name)[size:].splitlines() if f"JobId={job} " in line and "] JobId" not in line]
+    assert len(told) == 1 and "job-end" in told[0], "it took no licence, and is told once"

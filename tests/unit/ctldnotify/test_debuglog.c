@@ -79,6 +79,10 @@ static void test_nothing_to_say(void **state)
     assert_false(debuglog_job(LOG_SUBJECT_HETJOB, &r, KIND(JOB_START), line));
     assert_false(debuglog_job(LOG_SUBJECT_GANG, &r, KIND(JOB_SUSPEND), line));
     assert_false(debuglog_job(LOG_SUBJECT_STEPS, &r, KIND(JOB_START), line));
+    assert_false(debuglog_job(LOG_SUBJECT_TRACE_JOBS, &r, KIND(UNSPECIFIED), line));
+    r.alloc = NULL; /* it never started */
+    assert_false(debuglog_job(LOG_SUBJECT_LICENSE, &r, KIND(JOB_END), line));
+    r.alloc = &alloc;
     r.licenses = r.licenses_alloc = NULL;
     assert_false(debuglog_job(LOG_SUBJECT_LICENSE, &r, KIND(JOB_START), line));
     assert_false(debuglog_node(LOG_SUBJECT_POWER, &n, KIND(NODE_UPDATE), line));
@@ -95,14 +99,14 @@ static void test_step(void **state)
     SET(&s, state, PST__STEP_STATE__STEP_RUNNING);
     alloc.nodes = (char *)"node1";
     s.alloc = &alloc;
-    debuglog_step(12, &s, KIND(STEP_START), line);
+    assert_true(debuglog_step(12, &s, KIND(STEP_START), line));
     assert_string_equal(line, "StepId=12.0 step-start: RUNNING on node1");
-    debuglog_step(12, &s, KIND(UNSPECIFIED), line); /* the first of its nodes is through */
-    assert_string_equal(line, "StepId=12.0 changed: RUNNING on node1");
+    /* the first of its nodes is through, or a controller begins */
+    assert_false(debuglog_step(12, &s, KIND(UNSPECIFIED), line));
     SET(&s, step_id, 4294967291u);
     SET(&s, state, PST__STEP_STATE__STEP_FAILED);
     SET(&s, exit_status, 256);
-    debuglog_step(12, &s, KIND(STEP_END), line);
+    assert_true(debuglog_step(12, &s, KIND(STEP_END), line));
     assert_string_equal(line, "StepId=12.batch step-end: FAILED on node1, exit status 256");
 }
 
