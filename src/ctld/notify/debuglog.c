@@ -17,8 +17,8 @@ static const char *text_or(const char *text, const char *other)
     return text && *text ? text : other;
 }
 
-/* Not so when a controller begins and is told of all that there is, which may be a million jobs, nor
- * when a record changes for no reason of its own. */
+/* Nothing has happened when a controller begins and is told of all that there is, which may be a
+ * million jobs, or when a record changes for no reason of its own. */
 static bool is_event(Pst__EventKind kind)
 {
     return kind != KIND(UNSPECIFIED) && names_event(kind);
