@@ -59,6 +59,20 @@ static inline void cleanup_fclosep(FILE **f)
     })
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* The smaller and the larger of two numbers, in the common type of both.  Each argument is
+   evaluated once, so that a call in it costs once and may change something.  The comparison that
+   never runs lets the compiler warn of a signed and an unsigned argument.  CONST_MAX() is for
+   sizes of arrays and other constant expressions, where no statement may stand. */
+#define MIN(a, b) NUMBER_OF_TWO(a, <, b, __COUNTER__)
+#define MAX(a, b) NUMBER_OF_TWO(a, >, b, __COUNTER__)
+#define NUMBER_OF_TWO(a, op, b, n) NUMBER_OF_TWO_NAMED(a, op, b, n)
+#define NUMBER_OF_TWO_NAMED(a, op, b, n)                                                           \
+    ({                                                                                             \
+        if (0)                                                                                     \
+            (void)((a)op(b));                                                                      \
+        __typeof__((a) + (b)) one_##n##_ = (a), other_##n##_ = (b);                                \
+        one_##n##_ op other_##n##_ ? one_##n##_ : other_##n##_;                                    \
+    })
+#define CONST_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))

@@ -95,7 +95,7 @@ static int down_line(struct conf_loader *l, const struct conf_row *row)
 static int thing_line(struct conf_loader *l, enum conf_table_id table, const struct conf_row *place,
                       const char *key, const char *value, char *rest)
 {
-    struct conf_val vals[MAX((int)PK_MAX_, (int)NK_MAX_)] = { 0 }; /* the largest tables */
+    struct conf_val vals[CONST_MAX((int)PK_MAX_, (int)NK_MAX_)] = { 0 }; /* the largest tables */
     struct conf_row row = { .file = place->file, .line = place->line, .vals = vals };
 
     conf_row_pair(l, table, &row, key, value);

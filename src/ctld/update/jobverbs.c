@@ -397,7 +397,8 @@ static int top_of_own(struct action *a, const struct job *job)
     void *v;
 
     if (a->topped) {
-        set_nice(tx, job, MIN(own, a->top_nice + a->topped++));
+        set_nice(tx, job, MIN(own, a->top_nice + a->topped));
+        a->topped++;
         return note_commit(a, core_commit(a->ctld, tx));
     }
     for (size_t pos = 0; (v = cluster_next_job(a->ctld->cluster, &pos));) {

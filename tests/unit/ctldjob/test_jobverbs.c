@@ -140,6 +140,38 @@ static void test_complete(void **state)
     assert_int_equal(act(runs, (Pst__JobVerb)77), ESLURM_NOT_SUPPORTED);
 }
 
+static void of_alice(Pst__JobRecord *r)
+{
+    SET(r, uid, 2001);
+}
+
+/* `top 5,4,3` of a user: the first job gains what the others lose, the next ones of the list stand
+ * directly behind it (recording 48: nice of 18 and 17 after `scontrol top 18,17`). */
+static void test_top_of_a_list(void **state)
+{
+    Pst__JobActionRequest req = PST__JOB_ACTION_REQUEST__INIT;
+    char sender; /* what a connection is does not matter where the rights of a user count */
+    struct cmd cmd = {
+        .conn = (struct conn *)&sender, .caller = "alice", .uid = 2001, .as_user = true
+    };
+    struct action a = { .ctld = &core.ctld, .cmd = &cmd, .req = &req };
+    struct job *jobs[6];
+
+    (void)state;
+    core_end(&core);
+    core_begin(&core, "SchedulerParameters=enable_user_top\n", &hooks_service);
+    for (uint32_t id = 1; id <= 5; id++)
+        jobs[id] = core_job(&core, id, of_alice);
+    SET(&req, verb, VERB(TOP));
+    for (uint32_t id = 5; id >= 3; id--)
+        assert_int_equal(jobverb_do(&a, &(struct job_ref){ .job = jobs[id] }), 0);
+    assert_int_equal(jobs[1]->rec->nice, 1);
+    assert_int_equal(jobs[2]->rec->nice, 1);
+    assert_int_equal(jobs[5]->rec->nice, -4);
+    assert_int_equal(jobs[4]->rec->nice, -3);
+    assert_int_equal(jobs[3]->rec->nice, -2);
+}
+
 static uint32_t leader;
 
 static void with_group(Pst__JobRecord *r)
@@ -170,8 +202,10 @@ static void test_group(void **state)
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = { ROW(test_kills),   ROW(test_cancel),   ROW(test_requeue),
-                                        ROW(test_suspend), ROW(test_complete), ROW(test_group) };
+    const struct CMUnitTest tests[] = { ROW(test_kills),    ROW(test_cancel),
+                                        ROW(test_requeue),  ROW(test_suspend),
+                                        ROW(test_complete), ROW(test_top_of_a_list),
+                                        ROW(test_group) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
