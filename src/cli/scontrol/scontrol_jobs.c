@@ -38,11 +38,18 @@ static bool unknown_to_suspend(const struct verb_request *v, const Pst__JobActio
            !strchr(result->id, '_');
 }
 
+/* Jobs of a name that do not wait have no line of their own. */
+static bool missed_by_name(const struct verb_request *v, const Pst__JobActionResult *result)
+{
+    return v->filter.n_names && result->code == ESLURM_JOB_NOT_PENDING;
+}
+
 static void send_verb(struct scontrol *s, struct verb_request *v)
 {
     Pst__JobActionReply *reply = NULL;
     const char *last = NULL;
     bool last_is_good;
+    size_t missed = 0;
     int r;
 
     v->request.filter = v->filter.n_names ? &v->filter : NULL;
@@ -66,18 +73,26 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         n = 1;
         if (!result->code)
             continue;
+        if (missed_by_name(v, result)) {
+            missed++;
+            continue;
+        }
         if (!v->what && scontrol_fail_unknown_tasks(s, result))
             continue;
         last = result->text ? result->text : slurm_err_text(result->code);
-        if (v->what)
+        if (v->what) {
             scontrol_fail(s, "%s: %s", v->what, last);
-        else if (unknown_to_suspend(v, result))
+            break; /* one line for the whole list */
+        }
+        if (unknown_to_suspend(v, result))
             scontrol_missing(s, stderr, "Unexpected message received for job %s", result->id);
         else
             scontrol_fail_result(s, result);
     }
     /* Programs know this line without a reason when the last of several jobs was well. */
     last_is_good = r >= 0 && reply->n_results > 0 && !reply->results[reply->n_results - 1]->code;
+    if (missed && missed == reply->n_results)
+        scontrol_missing(s, stderr, "%s error", v->after);
     if (last && v->after)
         scontrol_missing(s, stderr, "%s error%s%s", v->after, last_is_good ? "" : ":",
                          last_is_good ? "" : last);

@@ -151,10 +151,17 @@ static bool is_other_task(const struct action *a, const Pst__JobRecord *r)
            parse_u64(a->id, 1, UINT32_MAX, &number) == 0 && number != r->job_id;
 }
 
+/* A hold or release by name is meant for jobs that wait.  What it did to another one is told. */
+static int missed_by_name(const struct action *a, bool waits)
+{
+    return holds_or_releases(a->req->verb) && !a->id && !waits ? ESLURM_JOB_NOT_PENDING : 0;
+}
+
 static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
     _cleanup_free_ char *text = array_text(a, ref->job->rec);
+    bool waits = job_is_pending(ref->job->rec);
     size_t before = a->n;
 
     if (is_other_task(a, ref->job->rec)) {
@@ -182,7 +189,7 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     else if (holds_or_releases(a->req->verb) && ref->job->rec->cron_spec)
         add_result(a, a->id ? ESLURM_CANNOT_MODIFY_CRON_JOB : 0, NULL, id);
     else
-        add_result(a, jobverb_do(a, ref), NULL, id);
+        add_result(a, jobverb_do(a, ref) ?: missed_by_name(a, waits), NULL, id);
     if (text && a->n > before && !a->results[a->n - 1]->id)
         a->results[a->n - 1]->id = tx_strdup(text);
 }
@@ -289,6 +296,15 @@ static void end_id(struct action *a)
     a->left_out = a->others = false;
 }
 
+/* No job is meant by the id at hand.  "N+K" is refused for a suspend before it is looked for. */
+static int none_code(const struct action *a)
+{
+    bool suspends =
+        a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
+
+    return suspends && a->id && strchr(a->id, '+') ? ESLURM_NOT_WHOLE_HET_JOB : a->walk.code;
+}
+
 /* A part of the ids; false: there are more. */
 static bool walk_ids(struct action *a)
 {
@@ -303,7 +319,7 @@ static bool walk_ids(struct action *a)
         if (e == JOBWALK_JOB)
             on_ref(a, &ref);
         else if (e == JOBWALK_NONE)
-            add_result(a, a->walk.code, NULL, 0);
+            add_result(a, none_code(a), NULL, 0);
         else if (e == JOBWALK_REFUSED)
             add_result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
         if (e != JOBWALK_JOB && e != JOBWALK_NONE)

@@ -145,8 +145,15 @@ static void of_alice(Pst__JobRecord *r)
     SET(r, uid, 2001);
 }
 
+static void of_another_account(Pst__JobRecord *r)
+{
+    of_alice(r);
+    assert_int_equal(pb_set_str(&r->account, "chem"), 0);
+}
+
 /* `top 5,4,3` of a user: the first job gains what the others lose, the next ones of the list stand
- * directly behind it (recording 48: nice of 18 and 17 after `scontrol top 18,17`). */
+ * directly behind it (recording 48: nice of 18 and 17 after `scontrol top 18,17`); a job of another
+ * account keeps its place. */
 static void test_top_of_a_list(void **state)
 {
     Pst__JobActionRequest req = PST__JOB_ACTION_REQUEST__INIT;
@@ -155,18 +162,20 @@ static void test_top_of_a_list(void **state)
         .conn = (struct conn *)&sender, .caller = "alice", .uid = 2001, .as_user = true
     };
     struct action a = { .ctld = &core.ctld, .cmd = &cmd, .req = &req };
-    struct job *jobs[6];
+    struct job *jobs[7];
 
     (void)state;
     core_end(&core);
     core_begin(&core, "SchedulerParameters=enable_user_top\n", &hooks_service);
     for (uint32_t id = 1; id <= 5; id++)
         jobs[id] = core_job(&core, id, of_alice);
+    jobs[6] = core_job(&core, 6, of_another_account);
     SET(&req, verb, VERB(TOP));
     for (uint32_t id = 5; id >= 3; id--)
         assert_int_equal(jobverb_do(&a, &(struct job_ref){ .job = jobs[id] }), 0);
     assert_int_equal(jobs[1]->rec->nice, 1);
     assert_int_equal(jobs[2]->rec->nice, 1);
+    assert_false(jobs[6]->rec->has_nice);
     assert_int_equal(jobs[5]->rec->nice, -4);
     assert_int_equal(jobs[4]->rec->nice, -3);
     assert_int_equal(jobs[3]->rec->nice, -2);
