@@ -824,6 +824,7 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_WHEN:
     case FEED_OVERTAKEN:
     case FEED_TOLD:
+    case FEED_NEXT_TASK:
     case FEED_HOLD:
     case FEED_PARTIAL:
     case FEED_WHOLE:

@@ -50,6 +50,7 @@ enum feed_kind {
     FEED_QOS,        /* whom jobs of the one in `name` may preempt */
     FEED_SHARES,     /* associations, their usage, QOS: all of them */
     FEED_TOLD,       /* the usage of limits by minutes, as of start_us, is behind this one */
+    FEED_NEXT_TASK,  /* a task of an array has started: its next one waits for no interval */
     FEED_TOPOLOGIES, /* all of them */
     FEED_HOLD,       /* no pass before start_us, which is monotonic; 0 = the hold is over */
     FEED_PARTIAL,    /* jobs are still to come: no pass and no answer before FEED_WHOLE */

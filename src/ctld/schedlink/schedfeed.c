@@ -490,6 +490,11 @@ void feed_array_turn(struct ctld *ctld, const struct job *j)
     }
 }
 
+void feed_next_task(struct ctld *ctld)
+{
+    feed_add(ctld, feed_new(FEED_NEXT_TASK));
+}
+
 static void feed_of_proposal(struct ctld *ctld, enum feed_kind kind, uint32_t job_id)
 {
     struct feed *f = feed_new(kind);

@@ -22,6 +22,8 @@ struct schedfeed *schedfeed_free(struct schedfeed *feed); /* always NULL */
 void feed_job(struct ctld *ctld, struct job *j);
 /* A task of j's array started or ended: its throttle is reached, or lets others go. */
 void feed_array_turn(struct ctld *ctld, const struct job *j);
+/* A task of an array has started and its next one is told: the pass goes on with that one. */
+void feed_next_task(struct ctld *ctld);
 /* proposed: the scheduler knows */
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed);
 void feed_job_gone(struct ctld *ctld, struct job *j);

@@ -192,6 +192,8 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
             t->hold_mono_us = t->held_mono_us;
         t->partial = false;
         break;
+    case FEED_NEXT_TASK:
+        break;
     case FEED_TOLD:
         t->usage = (struct pass_told){ f->start_us, f->told_lsn };
         break;
@@ -461,13 +463,16 @@ static bool hurries_pass(const struct sched_params *params, const struct feed *f
 }
 
 /* Something changed: say when the quick pass for it runs.  A later change may bring the pass
- * forward, never put it off. */
-static void plan_pass(struct schedthread *t, bool hurry)
+ * forward, never put it off.  A pass sees one task of an array; where it goes on with the next one,
+ * sched_min_interval does not stand between them. */
+static void plan_pass(struct schedthread *t, bool hurry, bool goes_on)
 {
     int64_t at =
         now_mono_us() + ((t->params.defer || t->params.defer_batch) && !hurry ? DEFER_US : 0);
 
-    t->pass_due_mono_us = MIN(t->pass_due_mono_us, MAX(at, t->pass_not_before_mono_us));
+    if (!goes_on)
+        at = MAX(at, t->pass_not_before_mono_us);
+    t->pass_due_mono_us = MIN(t->pass_due_mono_us, at);
 }
 
 /* Run the quick pass when its time has come. */
@@ -501,7 +506,7 @@ static void *run_scheduler(void *arg)
         struct feed *list =
             take_feeds(t, MIN(t->wake_us, t->renew_us),
                        MAX(MIN(bf_at, t->pass_due_mono_us), t->hold_mono_us), &given);
-        bool changed = list != NULL, hurry = false;
+        bool changed = list != NULL, hurry = false, goes_on = false;
 
         if (t->wake_us != INT64_MAX && now_us() >= t->wake_us) {
             t->wake_us = INT64_MAX; /* the pass tells the next time */
@@ -513,6 +518,7 @@ static void *run_scheduler(void *arg)
 
             list = f->next;
             hurry = hurry || hurries_pass(&t->params, f);
+            goes_on = goes_on || f->kind == FEED_NEXT_TASK;
             if (f->lsn)
                 t->seen_lsn = f->lsn;
             if (f->batch)
@@ -529,7 +535,7 @@ static void *run_scheduler(void *arg)
         if (!go)
             break;
         if (changed)
-            plan_pass(t, hurry);
+            plan_pass(t, hurry, goes_on);
         run_due_pass(t);
         if (t->backfill && now_us() >= t->renew_us) {
             t->backfill_due = true;

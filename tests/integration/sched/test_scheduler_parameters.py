@@ -49,6 +49,18 @@ def test_sched_min_interval(make_cluster, words, most):
     wait_until(lambda: c.state(job) == "COMPLETED", "the last job has run")
 
 
+def test_sched_min_interval_of_an_array(make_cluster):
+    """The tasks of an array that have room start together, not one in each interval."""
+    c = start_with(make_cluster, ",sched_min_interval=10000000")
+    job = c.sbatch("--array=1-3", wrap="sleep 100")
+
+    def running():
+        return c.run("squeue", "-h", "-r", "-t", "R", "-j", job, "-o", "%i").out.split()
+
+    wait_until(running, "the first one runs", timeout=30)
+    wait_until(lambda: len(running()) == 3, "all run", timeout=5)
+
+
 def test_max_array_tasks(make_cluster):
     """An array has at most so many tasks, whatever their numbers."""
     c = start_with(make_cluster, ",max_array_tasks=3")
