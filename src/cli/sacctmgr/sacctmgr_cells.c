@@ -243,9 +243,10 @@ static void put_event_state(struct strbuf *sb, const Pst__AcctEventRecord *e, bo
 
 static uint64_t tres_of(const char *tres, const char *id)
 {
-    const char *at = tres ? strstr(tres, id) : NULL;
-
-    return at && (at == tres || at[-1] == ',') ? strtoull(at + strlen(id), NULL, 10) : 0;
+    for (const char *at = tres; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, id, strlen(id)) == 0)
+            return strtoull(at + strlen(id), NULL, 10);
+    return 0;
 }
 
 uint64_t smgr_event_cpus(const Pst__AcctEventRecord *e)
