@@ -145,10 +145,11 @@ static bool parse_words(struct smgr *s, Pst__ArchiveRequest *req, int n, char **
             return false;
         }
     }
-    if (req->load && !req->file)
-        smgr_fail(s, "sacctmgr: error: Error with request.\n"
-                     " Problem loading archive file: Unspecified error\n");
-    return !s->status;
+    if (!req->load || req->file)
+        return true;
+    smgr_fail(s, "sacctmgr: error: Error with request.\n"
+                 " Problem loading archive file: Unspecified error\n");
+    return false;
 }
 
 /* Rows that go to a file go from the store. */
