@@ -792,9 +792,16 @@ static void run_load(struct load *l)
                   (long long)(now_mono_us() - start_us));
 }
 
+static bool refuse_load(struct smgr *s, const char *fmt, const char *word)
+{
+    smgr_fail(s, fmt, word);
+    return false;
+}
+
 void smgr_load(struct smgr *s, int n, char **words)
 {
     struct load l = { .s = s };
+    bool good = true;
 
     if (!smgr_may_write(s, "load"))
         return;
@@ -808,11 +815,11 @@ void smgr_load(struct smgr *s, int n, char **words)
         else if (!strchr(words[i], '=') && !l.path)
             l.path = l.word = words[i];
         else
-            smgr_fail(s, " Unknown option: %s\n", words[i]);
+            good = refuse_load(s, " Unknown option: %s\n", words[i]);
     }
     if (!l.path)
-        smgr_fail(s, " No filename given, specify one with file=''\n");
-    if (!s->status)
+        good = refuse_load(s, "%s", " No filename given, specify one with file=''\n");
+    if (good)
         run_load(&l);
     load_done(&l);
 }
