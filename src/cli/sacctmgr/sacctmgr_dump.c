@@ -240,8 +240,8 @@ static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
                 strbuf_addf(&text, "%s%s", text.len ? "," : "", store_preempt_word(i));
         put_text(d, "PreemptMode", strbuf_str(&text));
     }
-    if (q->has_preempt_exempt_s)
-        strbuf_addf(&d->sb, ":PreemptExemptTime=%u", q->preempt_exempt_s);
+    if (q->has_preempt_exempt_s && q->preempt_exempt_s != UINT32_MAX)
+        strbuf_addf(&d->sb, ":PreemptExemptTime=%u", q->preempt_exempt_s / 60); /* as load reads */
     if (q->priority)
         strbuf_addf(&d->sb, ":Priority=%u", q->priority);
     if (q->has_usage_factor && (q->usage_factor < 1 || q->usage_factor > 1))
