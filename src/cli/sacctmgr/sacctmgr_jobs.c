@@ -140,8 +140,18 @@ static bool where_word(struct smgr *s, Pst__AcctCond *where, const char *word, c
     return true;
 }
 
+/* What stands in the words: something to set, a list of conditions without a name. */
+struct job_words {
+    bool any, empty;
+};
+
+static bool names_nothing(const char *value)
+{
+    return !value[strspn(value, ", ")];
+}
+
 static bool parse_words(struct smgr *s, int n, char **words, Pst__AcctCond *where,
-                        Pst__AcctJobSet *set, bool *any)
+                        Pst__AcctJobSet *set, struct job_words *ret)
 {
     bool setting = false;
 
@@ -162,7 +172,8 @@ static bool parse_words(struct smgr *s, int n, char **words, Pst__AcctCond *wher
             *eq = '\0';
             ok = setting ? set_word(s, set, words[i], name, eq + 1)
                          : where_word(s, where, words[i], name, eq + 1);
-            *any |= setting;
+            ret->any |= setting;
+            ret->empty |= !setting && names_nothing(eq + 1);
         }
         if (!ok)
             return false;
@@ -185,6 +196,12 @@ static Pst__AcctOpResult *send_one(struct smgr *s, Pst__AcctOp *op, bool dry_run
     return *ret_reply && (*ret_reply)->n_results ? (*ret_reply)->results[0] : NULL;
 }
 
+static void tell_unchanged(struct smgr *s)
+{
+    printf(" Modified jobs...\n");
+    smgr_fail(s, " Error with request: Data has not changed since time specified\n");
+}
+
 static void tell_jobs(struct smgr *s, const Pst__AcctOpResult *res)
 {
     if (res->has_code && res->code == ESLURM_ACCESS_DENIED && !res->text) {
@@ -194,8 +211,7 @@ static void tell_jobs(struct smgr *s, const Pst__AcctOpResult *res)
                   " Error with request: %s\n",
                   slurm_err_text(res->code));
     } else if (res->has_code && res->code == SLURM_NO_CHANGE_IN_DATA) {
-        printf(" Modified jobs...\n");
-        smgr_fail(s, " Error with request: Data has not changed since time specified\n");
+        tell_unchanged(s);
     } else if (res->has_code) {
         smgr_fail(s, " Error with request: %s\n",
                   res->text ? res->text : slurm_err_text(res->code));
@@ -213,7 +229,8 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
     Pst__AcctAdminReply *reply = NULL;
     Pst__AcctOp op = PST__ACCT_OP__INIT;
     const Pst__AcctOpResult *res;
-    bool any = false, ok;
+    struct job_words found = { 0 };
+    bool ok;
 
     pst__acct_cond__init(where);
     pst__acct_set__init(set);
@@ -224,9 +241,11 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
     op.entity = PST__ACCT_ENTITY__ACCT_JOB;
     op.where = where;
     op.set = set;
-    ok = parse_words(s, n, words, where, set->job, &any);
-    if (ok && !any)
+    ok = parse_words(s, n, words, where, set->job, &found);
+    if (ok && !found.any)
         smgr_fail(s, " You didn't give me anything to set\n");
+    else if (ok && found.empty) /* a script's variable may be: no job is meant, not all */
+        tell_unchanged(s);
     else if (ok && (res = send_one(s, &op, !s->immediate, &reply))) {
         tell_jobs(s, res);
         if (!res->has_code && !s->immediate && smgr_commit(s)) {
