@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "cli/format/fmt_core.h"
+#include "cli/format/json_store.h"
 #include "cli/query/out_query.h"
 #include "cli/scontrol/scontrol.h"
 #include "wire/ops.h"
@@ -302,22 +303,35 @@ static void put_parts(const Pst__AssocMgrRecord *r, const Pst__Limits *l, bool a
         (void)printf("        No %s\n", accounts ? "Accounts" : "Users");
 }
 
+/* "GANG,SUSPEND": gang stands before the others.  OFF: as the cluster's. */
+static void put_preempt_mode(const Pst__QosRecord *q)
+{
+    const uint32_t gang = 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_GANG;
+    uint32_t bits = q->has_preempt_mode && q->preempt_mode != UINT32_MAX ? q->preempt_mode : 0;
+    bool any = bits & gang;
+
+    (void)printf("%s", any ? "GANG" : bits ? "" : "OFF");
+    for (unsigned i = 0; store_preempt_word(i); i++)
+        if (bits & ~gang & 1u << i) {
+            (void)printf("%s%s", any ? "," : "", store_preempt_word(i));
+            any = true;
+        }
+}
+
 static void put_qos(const Pst__AssocMgrRecord *r)
 {
-    static const char *const modes[] = { "OFF", "CANCEL", "REQUEUE", "SUSPEND" };
     const Pst__QosRecord *q = r->qos;
     const Pst__Limits *l = limits_or_none(q->limits);
-    unsigned mode = 0;
 
-    while (q->has_preempt_mode && mode + 1 < ARRAY_SIZE(modes) && !(q->preempt_mode >> mode & 1))
-        mode++;
     (void)printf("QOS=%s(%u)\n    UsageRaw=%f\n", q->name, q->qos_id, r->usage_raw);
     put_group(r, l, " ");
     (void)printf("    ");
     put_per_job(r, l);
     (void)printf(" \n    ");
     LIST("MinTRESPJ", min_tres_per_job);
-    (void)printf("\n    PreemptMode=%s\n    Priority=%u\n", modes[mode], q->priority);
+    (void)printf("\n    PreemptMode=");
+    put_preempt_mode(q);
+    (void)printf("\n    Priority=%u\n", q->priority);
     put_parts(r, l, true);
     put_parts(r, l, false);
 }
