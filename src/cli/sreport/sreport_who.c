@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "cli/sreport/sreport.h"
 
 #define TRES_MAX 64u
@@ -260,7 +261,7 @@ static void put_accounts(const struct list *l, char *buf, size_t size)
         const Pst__UsageWho *who = l->reply->who[i];
 
         if (who->uid != l->row->uid || strcmp(who->cluster, l->row->cluster) != 0 ||
-            strstr(buf, account_of(who)))
+            wordlist_has(buf, account_of(who)))
             continue;
         len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? "," : "", account_of(who));
     }
