@@ -115,6 +115,22 @@ static int change_down(struct changing *x, const char *text)
     return STATUS_OK;
 }
 
+/* The partition's list of nodes as the last change before this one left it. */
+static const char *latest_nodes(const struct changing *x, const struct partition *p)
+{
+    const char *nodes = p->rec->nodes;
+
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t e = 0; e < x->list[i]->n_events; e++) {
+            const Pst__Event *ev = x->list[i]->events[e];
+
+            if (ev->body_case == PST__EVENT__BODY_PART_PATCH && ev->part_patch->set &&
+                ev->part_patch->set->nodes && strcmp(ev->part_patch->name, p->rec->name) == 0)
+                nodes = ev->part_patch->set->nodes;
+        }
+    return nodes;
+}
+
 static void join_partitions(struct changing *x, uint32_t like, const char *name)
 {
     for (size_t i = 0; i < x->c->nparts; i++) {
@@ -130,7 +146,7 @@ static void join_partitions(struct changing *x, uint32_t like, const char *name)
                 set = x->tx->events[e]->part_patch->set;
         if (!set)
             set = tx_part_patch(x->tx, PST__EVENT_KIND__EV_PART_UPDATE, p->rec->name);
-        if (asprintf(&list, "%s,%s", set->nodes ? set->nodes : p->rec->nodes, name) < 0)
+        if (asprintf(&list, "%s,%s", set->nodes ? set->nodes : latest_nodes(x, p), name) < 0)
             list = NULL;
         if (list)
             (void)pb_set_str(&set->nodes, list); /* without memory it stays outside */
