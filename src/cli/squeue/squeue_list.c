@@ -320,6 +320,7 @@ static void check_nodes(struct squeue *q)
     struct pb_fieldset set = { 0 };
     Pst__QueryRequest request = query_to_print();
     struct err err = { .text = "" };
+    int r;
 
     if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "'%s' invalid entry for --nodelist", q->filter.request.nodes);
@@ -327,9 +328,11 @@ static void check_nodes(struct squeue *q)
     query_need_names("name", &pst__node_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.names = (char *)q->filter.request.nodes;
-    if (query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,
-                  &c, NULL) == -EREMOTEIO ||
-        hostlist_count(c.missing))
+    r = query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,
+                  &c, NULL);
+    if (r < 0 && (r != -EREMOTEIO || client_error(q->client, NULL) != ESLURM_INVALID_NODE_NAME))
+        die_loading(q, "slurm_load_node", r);
+    if (r < 0 || hostlist_count(c.missing))
         cli_die(CLI_EXIT_FAILED, "Invalid node name %s",
                 hostlist_count(c.missing) ? hostlist_nth(c.missing, 0) : q->filter.request.nodes);
     free(request.fields);

@@ -55,6 +55,14 @@ UTIL void peer_end(struct peer *p)
     p->fd = -1;
 }
 
+/* Behind a command that ran in a child: the requests of the next one are counted from the first
+ * again. */
+UTIL void peer_renew(struct peer *p)
+{
+    peer_end(p);
+    peer_begin(p);
+}
+
 UTIL void peer_put(struct peer *p, uint8_t *buf, size_t len)
 {
     assert_int_equal(send(p->fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL), len);
