@@ -18,8 +18,8 @@ static void put_long(struct strbuf *sb, const struct sacct_row *r)
 
 /* A table of its own: one of each manner of a value that is too wide. */
 static const struct sacct_field fields[] = {
-    { "JobID", -12, put_long, SACCT_PLUS },  { "JobIDRaw", 12, put_long, SACCT_PLUS },
-    { "Start", 5, put_long, SACCT_CUT },     { "Elapsed", 5, put_long, SACCT_WHOLE },
+    { "JobIDRaw", 12, put_long, SACCT_PLUS }, { "JobID", -12, put_long, SACCT_PLUS },
+    { "Start", 5, put_long, SACCT_CUT },      { "Elapsed", 5, put_long, SACCT_WHOLE },
     { "StateReasons", 6, NULL, SACCT_PLUS },
 };
 static const struct sacct_table table = { fields, 5 };
@@ -78,10 +78,10 @@ static void test_names(void **state)
     (void)state;
     assert_int_equal(parse_columns(&f, "JOBIDRAW,jobid, sta,,jobidr", &err), 0);
     assert_int_equal(f.n, 4);
-    assert_ptr_equal(f.cols[0].field, &fields[1]);
-    assert_ptr_equal(f.cols[1].field, &fields[0]);
+    assert_ptr_equal(f.cols[0].field, &fields[0]);
+    assert_ptr_equal(f.cols[1].field, &fields[1]);
     assert_ptr_equal(f.cols[2].field, &fields[2]); /* the first that begins so */
-    assert_ptr_equal(f.cols[3].field, &fields[1]);
+    assert_ptr_equal(f.cols[3].field, &fields[0]);
     sacct_fmt_done(&f);
     assert_int_equal(parse_columns(&f, "all", &err), 0);
     assert_int_equal(f.n, 5);
@@ -145,7 +145,7 @@ static void test_help(void **state)
     sacct_fmt_help(&table, &sb);
     assert_string_equal(
         strbuf_str(&sb),
-        "JobID               JobIDRaw            Start               Elapsed        "
+        "JobIDRaw            JobID               Start               Elapsed        "
         "    \nStateReasons       \n");
     strbuf_done(&sb);
 }
