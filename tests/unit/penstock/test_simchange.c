@@ -1,4 +1,4 @@
-/* test_simchange.c - changes of a copied cluster, as the transactions that the real one would see */
+/* test_simchange.c - changes of a copied cluster, as transactions that the real one would see */
 #include "model_util.h"
 
 #include "output_util.h"

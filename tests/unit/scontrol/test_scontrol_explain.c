@@ -1,4 +1,4 @@
-/* test_scontrol_explain.c - scontrol explain: which jobs the ids name, and what is printed of them */
+/* test_scontrol_explain.c - scontrol explain: which jobs the ids name, what is printed of them */
 #include "cli/query/explainprint.h"
 
 #include "scontrol_util.h"

@@ -1,4 +1,4 @@
-/* test_scontrol_resize.c - files that set the variables of a shell whose job has changed its size */
+/* test_scontrol_resize.c - files that set the variables of a shell after a change of size */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

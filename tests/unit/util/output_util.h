@@ -1,7 +1,7 @@
 /* output_util.h - what functions of commands print, and how they end
  *
- * output_begin() ... output_end(&o): the text of both streams meanwhile.  output_of(): the same of a
- * function that may end the process, in a child. */
+ * output_begin() ... output_end(&o): the text of both streams meanwhile.  output_of(): the same of
+ * a function that may end the process, in a child. */
 #pragma once
 
 #include <setjmp.h>
