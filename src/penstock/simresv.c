@@ -212,6 +212,24 @@ static int put_reservation(struct changing *x, const char *name, const Pst__Rese
     return e;
 }
 
+/* As the last change before this one left it, else as it is; NULL: it is not there. */
+static const Pst__ReservationRecord *latest_resv(const struct changing *x, const char *name)
+{
+    const Pst__ReservationRecord *r = cluster_resv_named(x->c, name, strlen(name));
+
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t e = 0; e < x->list[i]->n_events; e++) {
+            const Pst__Event *ev = x->list[i]->events[e];
+
+            if (ev->body_case == PST__EVENT__BODY_RESV_PUT &&
+                strcasecmp(ev->resv_put->name, name) == 0)
+                r = ev->resv_put;
+            if (ev->body_case == PST__EVENT__BODY_RESV_REMOVE && r && ev->resv_remove == r->resv_id)
+                r = NULL;
+        }
+    return r;
+}
+
 int simresv_change(struct changing *x, const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -223,7 +241,7 @@ int simresv_change(struct changing *x, const char *text)
                            text);
     memcpy(name, text, (size_t)(colon - text));
     name[colon - text] = '\0';
-    old = cluster_resv_named(x->c, name, strlen(name));
+    old = latest_resv(x, name);
     if (strcasecmp(colon + 1, "delete") != 0)
         return put_reservation(x, name, old, colon + 1);
     if (!old)
