@@ -16,14 +16,15 @@ static void run_who(const char *line, enum who_report which)
 #define WHO(account, user, uid, more, cpu_s)                                                       \
     "{'cluster':'demo','account':'" account "','user':'" user "','uid':" uid more                  \
     ",'tres':[{'name':'cpu','alloc_s':" cpu_s "},{'name':'energy','alloc_s':7}]}"
+#define PLAIN ",'qos':'','wckey':''"
 #define PARENTS                                                                                    \
     "'parents':[{'cluster':'demo','account':'chem','parent':'science'},"                           \
     "{'cluster':'demo','account':'bio','parent':'science'},"                                       \
     "{'cluster':'demo','account':'science','parent':'root'}]"
 #define REPLY                                                                                      \
-    "{'who':[" WHO("chem", "zoe", "4000001", "", "600") "," WHO(                                   \
-        "bio", "ann", "4000002", "", "60") "," WHO("chem", "ann", "4000002", "",                   \
-                                                   "120") "]," PARENTS "}"
+    "{'who':[" WHO("chem", "zoe", "4000001", PLAIN, "600") "," WHO(                                \
+        "bio", "ann", "4000002", PLAIN, "60") "," WHO("chem", "ann", "4000002", PLAIN,             \
+                                                      "120") "]," PARENTS "}"
 
 static int begin_bare(void **state)
 {
@@ -62,7 +63,7 @@ static void test_fixed(void **state)
     (void)state;
     sreport.noheader = false;
     sreport.parsable = 0;
-    USAGE("{'who':[" WHO("chem", "zoe", "4000001", "", "600") "]}");
+    USAGE("{'who':[" WHO("chem", "zoe", "4000001", PLAIN, "600") "]}");
     run_who(HOURS "tree", BY_ACCOUNT_USER);
     expect_said(&said,
                 RULE_LINE
@@ -99,8 +100,8 @@ static void test_group(void **state)
     USAGE(REPLY);
     run_who(HOURS "group", TOP_USERS);
     expect_said(&said, "demo|zoe||chem|10|7\ndemo|ann||bio,chem|3|14\n", "");
-    USAGE("{'who':[" WHO("biochem", "ann", "4000002", "", "60") "," WHO(
-        "chem", "ann", "4000002", "", "60") "," WHO("chem", "ann", "4000002", "", "60") "]}");
+    USAGE("{'who':[" WHO("biochem", "ann", "4000002", PLAIN, "60") "," WHO(
+        "chem", "ann", "4000002", PLAIN, "60") "," WHO("chem", "ann", "4000002", PLAIN, "60") "]}");
     run_who(HOURS "group", TOP_USERS);
     expect_said(&said, "demo|ann||biochem,chem|3|21\n", "");
 }
@@ -111,17 +112,17 @@ static void test_users_and_qos(void **state)
     USAGE(REPLY);
     run_who(HOURS "format=login,account,used", BY_USER_ACCOUNT);
     expect_said(&said, "zoe|chem|10\nann|chem|2\nann|bio|1\n", "");
-    USAGE("{'who':[" WHO("chem", "zoe", "4000001", ",'qos':'high'", "600") "," WHO(
-        "chem", "ann", "4000002", "", "60") "," WHO("chem", "ann", "4000002", ",'qos':'high'",
-                                                    "60") "]}");
+    USAGE("{'who':[" WHO("chem", "zoe", "4000001", ",'qos':'high','wckey':''", "600") "," WHO(
+        "chem", "ann", "4000002", PLAIN, "60") "," WHO("chem", "ann", "4000002",
+                                                       ",'qos':'high','wckey':''", "60") "]}");
     run_who(HOURS "format=account,qos,used", BY_ACCOUNT_QOS);
     expect_said(&said, "chem|high|11\nchem|normal|1\n", "");
 }
 
 #define KEYS                                                                                       \
-    "{'who':[" WHO("chem", "zoe", "4000001", ",'wckey':'w'", "600") "," WHO(                       \
-        "chem", "ann", "4000002", "", "60") "," WHO("chem", "ann", "4000002", ",'wckey':'w'",      \
-                                                    "120") "]}"
+    "{'who':[" WHO("chem", "zoe", "4000001", ",'wckey':'w','qos':''", "600") "," WHO(              \
+        "chem", "ann", "4000002", PLAIN, "60") "," WHO("chem", "ann", "4000002",                   \
+                                                       ",'wckey':'w','qos':''", "120") "]}"
 
 static void test_wckeys(void **state)
 {
@@ -138,11 +139,13 @@ static void test_wckeys(void **state)
 static void test_unused(void **state)
 {
     (void)state;
-    USAGE("{'who':[{'cluster':'demo','account':'chem','uid':4294967295,"
+    USAGE("{'who':[{'cluster':'demo','account':'chem','user':'','qos':'','wckey':'',"
+          "'uid':4294967295,"
           "'tres':[{'name':'cpu','alloc_s':300}]}]}");
     run_who(HOURS "format=account,login,used", BY_ACCOUNT_USER);
     expect_said(&said, "root||5\nchem||5\n", "");
-    USAGE("{'who':[{'cluster':'demo','account':'chem','uid':4294967295,"
+    USAGE("{'who':[{'cluster':'demo','account':'chem','user':'','qos':'','wckey':'',"
+          "'uid':4294967295,"
           "'tres':[{'name':'cpu','alloc_s':300}]}]}");
     run_who(HOURS, TOP_USERS);
     expect_said(&said, "", "");
@@ -161,13 +164,14 @@ static void test_percent(void **state)
     expect_said(&said, "zoe|50.00%\n", "");
 }
 
+#define NAMELESS "{'cluster':'demo','account':'a','user':''" PLAIN
+
 /* Users without a name in the record are those of this machine, or numbers. */
 static void test_names(void **state)
 {
     (void)state;
-    USAGE("{'who':[{'cluster':'demo','account':'a','uid':4000009,'tres':[{'name':'cpu',"
-          "'alloc_s':60}]},{'cluster':'demo','account':'a','uid':0,'tres':[{'name':'cpu',"
-          "'alloc_s':120}]}]}");
+    USAGE("{'who':[" NAMELESS ",'uid':4000009,'tres':[{'name':'cpu','alloc_s':60}]}," NAMELESS
+          ",'uid':0,'tres':[{'name':'cpu','alloc_s':120}]}]}");
     run_who(HOURS "format=login,used", TOP_USERS);
     expect_said(&said, "root|2\n4000009|1\n", "");
 }
