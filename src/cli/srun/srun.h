@@ -176,7 +176,8 @@ void srun_exit_tell(struct srun *s);           /* the lines of all nodes, now */
 void srun_exit_timer(struct srun *s, int *ms); /* tells what is due; *ms at most until the next */
 
 /* srun_hook.c */
-/* Run what JO_PROLOG or JO_EPILOG or the configuration names, if anything.  Its wait(2) status. */
+/* Run what JO_PROLOG or JO_EPILOG or the configuration names, if anything.  Gives its exit code, or
+ * the signal that ended it. */
 int srun_hook(struct srun *s, enum jobopt id);
 
 /* srun_bcast.c: --bcast */
