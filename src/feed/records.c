@@ -288,6 +288,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
     s->core_spec = r->has_core_spec ? r->core_spec : 0;
     s->spec_threads = r->has_core_spec && r->spec_threads;
+    s->kept_too = r->has_core_spec && !r->core_spec;
     s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
     s->overcommit = r->has_overcommit && r->overcommit;
     s->contiguous = r->has_contiguous && r->contiguous;

@@ -318,6 +318,7 @@ struct sched_job {
     enum sched_dist socket_dist;
     uint32_t core_spec; /* cores of each of its nodes left to the system; makes it exclusive */
     bool spec_threads;  /* core_spec counts threads: nodes that keep so many anyway */
+    bool kept_too;      /* it gets the cores as well that its nodes keep from other jobs */
     uint32_t cpus_per_gpu, tasks_per_gpu; /* 0 = free */
     uint64_t mem_per_gpu_mib;             /* 0 = free; in place of memory per node or CPU */
     const struct sched_gres_req *gres;

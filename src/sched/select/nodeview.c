@@ -76,7 +76,9 @@ uint64_t pick_least_cpus(const struct pick *p)
     uint64_t tasks =
         k->num_tasks ? k->num_tasks : (uint64_t)MAX(k->min_nodes, 1u) * MAX(k->ntasks_per_node, 1u);
 
-    return p->share_max > 1 || (k->flags & SHAPE_OVERCOMMIT) ? 0 : tasks * k->cpus_per_task;
+    if (p->share_max > 1 || k->flags & (SHAPE_OVERCOMMIT | SHAPE_KEPT_TOO))
+        return 0; /* it has CPUs that are not free */
+    return tasks * k->cpus_per_task;
 }
 
 /* Take these from words: the last core of the last socket, of the one before, and so on. */
@@ -148,6 +150,8 @@ void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words)
             words[w] = ~busy[w];
     for (uint32_t w = 0; p->idle && n->spec && w < n->nwords; w++)
         words[w] &= ~n->spec[w];
+    for (uint32_t w = 0; p->k->flags & SHAPE_KEPT_TOO && n->spec && w < n->nwords; w++)
+        words[w] |= n->spec[w];
     for (uint32_t w = 0; for_gpus(p, n) && w < n->nwords; w++)
         words[w] &= ~n->gpu_cpus[w];
     if (socket_limit(p, n))

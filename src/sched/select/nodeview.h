@@ -47,7 +47,7 @@ static inline struct geometry pick_geometry(const struct pick *p, const struct n
 
     g.units = n->units;
     g.per_socket = n->per_socket;
-    g.avail = g.units - n->spec_units;
+    g.avail = g.units - (k->flags & SHAPE_KEPT_TOO ? 0 : n->spec_units);
     g.avail -= MIN(g.avail, job_spec_cores(p, n));
     g.grain = p->whole                                     ? MAX(g.avail, 1u)
               : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket

@@ -131,10 +131,10 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->tasks_per_gpu = job->tasks_per_gpu;
     k->mem_per_gpu_mib = job->mem_per_gpu_mib;
     k->flags =
-        (job->exclusive || job->core_spec ? SHAPE_EXCLUSIVE : 0u) |
-        (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
-        (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
-        (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
+        (job->exclusive || job->core_spec || job->kept_too ? SHAPE_EXCLUSIVE : 0u) |
+        (job->kept_too ? SHAPE_KEPT_TOO : 0u) | (job->oversubscribe ? SHAPE_SHARE : 0u) |
+        (job->overcommit ? SHAPE_OVERCOMMIT : 0u) | (job->contiguous ? SHAPE_CONTIGUOUS : 0u) |
+        (job->spread ? SHAPE_SPREAD : 0u) | (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
         (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) |
         (resv && resv->magnetic ? SHAPE_DRAWN : 0u) | (job->pack ? SHAPE_PACK : 0u) |
         (job->gres_bind == SCHED_BIND_ENFORCE ? SHAPE_BIND : 0u) |

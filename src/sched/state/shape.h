@@ -69,6 +69,7 @@ enum {
     SHAPE_ANY_PART_SIZE = 1 << 20, /* MinNodes and MaxNodes of the partition do not count */
     SHAPE_EXPEDITE = 1 << 22,      /* the job may have spare nodes */
     SHAPE_BOOT = 1 << 25,          /* may_boot */
+    SHAPE_KEPT_TOO = 1 << 27,      /* kept_too */
     SHAPE_EXTRA = 1 << 26,         /* --extra has a condition on the Extra of nodes */
 };
 

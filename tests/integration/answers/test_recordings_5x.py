@@ -7,6 +7,7 @@ import plays
 
 # Rows of the page of resources that stand in a recording as a whole:
 # 56b: res-6.9
+# 57b: res-8.10
 # 57c: res-9.1 res-9.2 res-9.3 res-9.4 res-9.5 res-9.6 res-9.7 res-1.18
 # 50b: db-7.5 pol-C69
 # 57e: res-11.2 res-11.5 res-1.20

@@ -217,6 +217,17 @@ static const struct example {
       { JOB(.exclusive = true) },
       { 0 },
       0x8001 }, /* whole cores are kept */
+    { "--core-spec=0: what the node keeps too, with none beside it",
+      "n0[0-15]t16m1600 | n1[0-1]t1m200",
+      { JOB(.kept_too = true, .num_tasks = 16, .req_nodes = (const uint32_t[]){ 0 }, .nreq = 1),
+        JOB() },
+      { 0 },
+      0xc003 },
+    { "--core-spec=0: on all nodes",
+      "n0[0-15]t16m1600 n1[0-15]t16m1600 n2[0-15]t16m1600 gpu0-1; n3[0-15]t16m1600 gpu0-1 | -",
+      { JOB(.kept_too = true, .num_tasks = 64), JOB() },
+      { 0 },
+      0xc003 },
     { "--core-spec=3", "n0[0-5,8-11]t1m1000", { JOB(.exclusive = true, .core_spec = 3) } },
 };
 #pragma GCC diagnostic pop
