@@ -153,6 +153,46 @@ static void test_time_min(void **state)
     sched_free(s);
 }
 
+/* The same where the job has the CPU too that its node keeps from others. */
+static void test_time_min_kept(void **state)
+{
+    struct sched *s = cluster((struct sched_params){ 0 }, 2, 4);
+    struct sched_decisions d = { 0 };
+    struct sched_job j = job(3, 1, 4, 60);
+    const uint64_t kept = 1;
+    int64_t wake;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct sched_node n = { .id = i,
+                                      .name = "n",
+                                      .cpus = 4,
+                                      .sockets = 1,
+                                      .cores_per_socket = 4,
+                                      .threads_per_core = 1,
+                                      .mem_mib = 4000,
+                                      .weight = 1,
+                                      .spec_bits = &kept,
+                                      .schedulable = true };
+
+        assert_int_equal(sched_node_put(s, &n), 0);
+    }
+    put(s, job(1, 1, 3, 30));
+    put(s, job(2, 2, 6, 20));
+    j.time_min_min = 5;
+    j.kept_too = true;
+    put(s, j);
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    sched_decisions_done(&d);
+    assert_int_equal(sched_backfill(s, NOW, &d), 0);
+    assert_int_equal(d.items[0].kind, SCHED_START);
+    assert_int_equal(d.items[0].job_id, 3);
+    assert_int_equal(d.items[0].alloc.nodes[0].cpu_bits[0], 0xf);
+    assert_int_equal(d.items[0].time_limit_min, 30);
+    sched_decisions_done(&d);
+    sched_free(s);
+}
+
 /* Who has no place: beyond the limits; they start all the same when they can. */
 static void test_limits(void **state)
 {
@@ -444,10 +484,11 @@ static void test_promises(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places), cmocka_unit_test(test_time_min),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_gres),
-        cmocka_unit_test(test_when),   cmocka_unit_test(test_het),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_promises),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_time_min),
+        cmocka_unit_test(test_time_min_kept), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_gres),          cmocka_unit_test(test_when),
+        cmocka_unit_test(test_het),           cmocka_unit_test(test_random),
+        cmocka_unit_test(test_promises),
     };
 
     if (argc > 1)
