@@ -230,6 +230,7 @@ class Job(Record):
     mem_updated: bool | None = None
     keeper_uid: int | None = None
     task_nodes: str | None = None
+    fed_started: bool | None = None
     power_pending: bool | None = None
 
 
@@ -590,6 +591,7 @@ Job.FIELDS = {
     "mem_updated": ("mem_updated", "bool"),
     "keeper_uid": ("keeper_uid", "number"),
     "task_nodes": ("task_nodes", "text"),
+    "fed_started": ("fed_started", "bool"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -352,6 +352,12 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
         next_line(sb, o);
         strbuf_addf(sb, "ClusterFeatures=%s", j->cluster_features);
     }
+    if (j->fed_origin) {
+        next_line(sb, o);
+        strbuf_addf(sb, "FedOrigin=%s FedViableSiblings=%s FedActiveSiblings=%s", j->fed_origin,
+                    text_or(j->fed_siblings_viable, "(null)"),
+                    text_or(j->fed_siblings_active, "(null)"));
+    }
     if (j->reservation) {
         next_line(sb, o);
         strbuf_addf(sb, "Reservation=%s", j->reservation);

@@ -55,8 +55,8 @@ static Pst__JobActionReply *ask_cluster(const struct question *q, const char *cl
 static bool replace_result(const struct question *q, Pst__JobActionResult **at)
 {
     _cleanup_free_ char *id = xasprintf_or_die("%u", (*at)->job_id);
-    Pst__JobActionReply *reply =
-        ask_cluster(q, (*at)->cluster, (*at)->id && strchr((*at)->id, '.') ? (*at)->id : id);
+    bool as_said = (*at)->id && (strchr((*at)->id, '.') || !(*at)->job_id);
+    Pst__JobActionReply *reply = ask_cluster(q, (*at)->cluster, as_said ? (*at)->id : id);
     Pst__JobActionResult *old = *at;
 
     if (!reply || !reply->n_results) {

@@ -74,7 +74,7 @@ static void take_lock_back(const struct ask *a)
 {
     uint64_t lsn = a->f->ctld->applied_lsn;
 
-    if (has_lock(a) && !job_has_flag(a->j->rec, JOB_FLAG(REVOKED)))
+    if (has_lock(a) && !fedset_has_started(a->f->ctld, a->j->rec))
         lsn = fedstate_version(a->f, a->j);
     answer_ask(a, lsn, false, false);
 }
@@ -84,7 +84,7 @@ static void note_start(const struct ask *a)
     uint64_t lsn = a->f->ctld->applied_lsn;
     bool good = has_lock(a);
 
-    if (good && !job_has_flag(a->j->rec, JOB_FLAG(REVOKED))) {
+    if (good && !fedset_has_started(a->f->ctld, a->j->rec)) {
         lsn = fedstate_started(a->f, a->j);
         if (lsn) /* the client of an allocation goes there */
             services_job_progress(a->f->ctld, a->j, lsn);

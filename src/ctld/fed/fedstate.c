@@ -99,6 +99,7 @@ static void clear_owner(Pst__Transaction *tx)
 {
     tx_clear(tx, JOB_F_FED_OWNER);
     tx_clear(tx, JOB_F_FED_OWNER_NAME);
+    tx_clear(tx, JOB_F_FED_STARTED);
 }
 
 /* Begin the next version in set: which clusters may run the job is looked at anew. */
@@ -186,7 +187,7 @@ uint64_t fedstate_copy(struct fed *f, const struct job *j, uint32_t peer, const 
     SET(c, present, copy->present);
     SET(c, refused, copy->refused);
     name_active(f, set, r, job_is_ended(r) ? 0 : r->fed_owner,
-                job_is_ended(r) || job_has_flag(r, JOB_FLAG(REVOKED)));
+                job_is_ended(r) || fedset_has_started(f->ctld, r));
     return core_commit(f->ctld, tx);
 }
 
@@ -208,6 +209,7 @@ uint64_t fedstate_started(struct fed *f, const struct job *j)
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, r->job_id);
 
     SET(set, state_flags, (r->has_state_flags ? r->state_flags : 0) | JOB_FLAG(REVOKED));
+    SET(set, fed_started, true);
     name_active(f, set, r, r->fed_owner, true);
     return core_commit(f->ctld, tx);
 }

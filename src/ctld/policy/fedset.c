@@ -108,15 +108,35 @@ bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char
     return !runner;
 }
 
+bool fedset_has_started(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    return fed_is_job(r) && r->has_fed_owner && job_is_pending(r) && fedset_is_origin(ctld, r) &&
+           ((r->has_fed_started && r->fed_started) ||
+            (job_has_flag(r, JOB_FLAG(REVOKED)) &&
+             r->fed_viable & fed_bit(fed_number_of(r->job_id))));
+}
+
 const Pst__AcctClusterRecord *fedset_runner(const struct ctld *ctld, const Pst__JobRecord *r)
 {
     struct fedset set;
 
-    if (!fed_is_job(r) || !r->has_fed_owner || !job_is_pending(r) ||
-        !job_has_flag(r, JOB_FLAG(REVOKED)) || !fedset_is_origin(ctld, r))
+    if (!fedset_has_started(ctld, r))
         return NULL;
     fedset_read(ctld, &set);
     return r->fed_owner <= FED_CLUSTERS_MAX ? set.of[r->fed_owner] : NULL;
+}
+
+const char *fedset_giver(const struct ctld *ctld, const char *id)
+{
+    struct fedset set;
+    char *end;
+    unsigned long number = id && *id >= '1' && *id <= '9' ? strtoul(id, &end, 10) : 0;
+
+    fedset_read(ctld, &set);
+    number = set.name && number <= UINT32_MAX ? fed_number_of((uint32_t)number) : 0;
+    return number && number <= FED_CLUSTERS_MAX && number != set.self && set.of[number]
+               ? set.of[number]->name
+               : NULL;
 }
 
 void fedset_refer(Pst__JobActionResult *res, const char *cluster)

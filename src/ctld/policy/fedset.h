@@ -55,9 +55,17 @@ bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const P
  * that decides, its owner or its origin; borrowed. */
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster);
 
+/* Has a member told that it runs this job of ours?  REVOKED alone does not say so: it is also what a
+ * job is from its submission on where the cluster that it was submitted to may not run it.  O(1). */
+bool fedset_has_started(const struct ctld *ctld, const Pst__JobRecord *r);
+
 /* The member that has told that it runs this job of ours; NULL: none has.  Borrowed.  O(1) for jobs
  * that no other cluster may run. */
 const Pst__AcctClusterRecord *fedset_runner(const struct ctld *ctld, const Pst__JobRecord *r);
+
+/* The other member that gave the number with which the text of an id begins ("67108866_3"); NULL:
+ * none did.  Borrowed.  Jobs that the giver started at once, or keeps, are unknown elsewhere. */
+const char *fedset_giver(const struct ctld *ctld, const char *id);
 
 /* Fill the result about a job that another cluster decides about: the name of that cluster, for
  * commands that ask there by themselves, and a sentence for all others. */

@@ -296,13 +296,19 @@ static void end_id(struct action *a)
     a->left_out = a->others = false;
 }
 
-/* No job is meant by the id at hand.  "N+K" is refused for a suspend before it is looked for. */
-static int none_code(const struct action *a)
+/* No job here has the id: another cluster of the federation that gave the number may know it.
+ * "N+K" is refused for a suspend before it is looked for. */
+static void none_here(struct action *a)
 {
     bool suspends =
         a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
+    int code = suspends && a->id && strchr(a->id, '+') ? ESLURM_NOT_WHOLE_HET_JOB : a->walk.code;
+    const char *giver = code == ESLURM_INVALID_JOB_ID ? fedset_giver(a->ctld, a->id) : NULL;
+    size_t before = a->n;
 
-    return suspends && a->id && strchr(a->id, '+') ? ESLURM_NOT_WHOLE_HET_JOB : a->walk.code;
+    add_result(a, giver ? EPST_OTHER_CLUSTER : code, NULL, 0);
+    if (giver && a->n > before)
+        fedset_refer(a->results[before], giver);
 }
 
 /* A part of the ids; false: there are more. */
@@ -319,7 +325,7 @@ static bool walk_ids(struct action *a)
         if (e == JOBWALK_JOB)
             on_ref(a, &ref);
         else if (e == JOBWALK_NONE)
-            add_result(a, none_code(a), NULL, 0);
+            none_here(a);
         else if (e == JOBWALK_REFUSED)
             add_result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
         if (e != JOBWALK_JOB && e != JOBWALK_NONE)

@@ -256,6 +256,18 @@ static bool walk_named(struct update *u)
     return u->next == u->n_ids;
 }
 
+/* No job here has the id: another cluster of the federation that gave the number may know it. */
+static void none_here(struct update *u)
+{
+    const char *giver = u->walk.code == ESLURM_INVALID_JOB_ID ? fedset_giver(u->ctld, u->id) : NULL;
+    size_t before = u->reply.n_results;
+
+    strbuf_reset(&u->messages);
+    add_result(u, giver ? EPST_OTHER_CLUSTER : u->walk.code, 0);
+    if (giver && u->reply.n_results > before)
+        fedset_refer(u->reply.results[before], giver);
+}
+
 /* A part of the ids; false: there are more. */
 static bool walk_ids(struct update *u)
 {
@@ -268,8 +280,7 @@ static bool walk_ids(struct update *u)
         if (e == JOBWALK_JOB) {
             on_ref(u, &ref);
         } else if (e == JOBWALK_NONE) {
-            strbuf_reset(&u->messages);
-            add_result(u, u->walk.code, 0);
+            none_here(u);
         } else if (e == JOBWALK_REFUSED) {
             strbuf_reset(&u->messages);
             strbuf_add(&u->messages, jobwalk_refusal);

@@ -153,6 +153,22 @@ def test_steering(fed):
     wait_until(lambda: a.job(pending)["JobState"] == "CANCELLED" and c.job(pending)["JobState"] == "REVOKED", "cancelled everywhere")
 
 
+def test_unknown_here(fed):
+    """Jobs that stay in their origin no other cluster has heard of; scancel and scontrol go there by the number."""
+    a, b, c = fed.list
+    job, array = fed.fill(a)[0], a.sbatch("--array=1-2", wrap="sleep 600")
+    assert b.job(job) == {}
+    b.run("scontrol", "update", f"jobid={job}", "comment=from-bb")
+    assert a.job(job)["Comment"] == "from-bb"
+    assert b.run("scancel", job).err == ""
+    a.wait_state(job, "CANCELLED")
+    assert b.run("scancel", f"{array}_1").err == ""
+    wait_until(lambda: a.job(f"{array}_1").get("JobState") == "CANCELLED", "the task is cancelled")
+    assert a.job(f"{array}_2")["JobState"] != "CANCELLED"
+    assert "Invalid job id specified" in b.refused("scontrol", "hold", (1 << SHIFT) + 999)
+    assert "Invalid job id" in b.refused("scontrol", "hold", (9 << SHIFT) + 9)  # a number of no member
+
+
 def test_choice(fed):
     """Constraints, lists and states say which clusters may run a job."""
     a, b, c = fed.list

@@ -59,6 +59,21 @@ def test_srun_waits_in_all(fed):
     assert fed.started() == {}
 
 
+def test_home_may_not_run_it(fed):
+    """The origin is not among the clusters that may run the job: salloc and srun go to the one that starts it, at once."""
+    a, b, c = fed.list
+    give_feature(a, "bb", "x")
+    show = ("printenv", "SLURM_CLUSTER_NAME")
+    assert a.run("srun", "--cluster-constraint=x", *show).out == "bb\n"
+    assert a.run("srun", *show, env={"SLURM_CLUSTER_CONSTRAINT": "x"}).out == "bb\n"
+    assert a.run("salloc", "--cluster-constraint=x", *show).out == "bb\n"
+    assert a.run("srun", *show).out == "aa\n"  # without one the origin is as good as any
+    held = a.run("sbatch", "--parsable", "-H", "--cluster-constraint=x", "--wrap", "true").out.split(";")[0].strip()
+    wait_until(lambda: queue(a, "-a", "-j", held, "-O", "SiblingsActive:20") == ["bb"], "bb's copy is known")
+    shown = a.run("scontrol", "--local", "show", "job", held).out
+    assert "\n   ClusterFeatures=x\n   FedOrigin=aa FedViableSiblings=bb FedActiveSiblings=bb\n" in shown
+
+
 def test_cancelled_from_home(fed):
     """scancel at the origin ends an allocation that runs elsewhere."""
     a, b, c = fed.list
