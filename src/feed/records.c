@@ -573,8 +573,7 @@ static uint32_t power_rank(const Pst__NodeRecord *r)
 bool feed_node_usable(const Pst__NodeRecord *r)
 {
     const uint32_t bad = NODE_BIT(DRAIN) | NODE_BIT(FAIL) | NODE_BIT(MAINTENANCE) |
-                         NODE_BIT(INVALID_REG) | NODE_BIT(REBOOT_REQUESTED) |
-                         NODE_BIT(REBOOT_ISSUED) | NODE_BIT(POWERING_DOWN) |
+                         NODE_BIT(INVALID_REG) | NODE_BIT(REBOOT_ISSUED) | NODE_BIT(POWERING_DOWN) |
                          (power_rank(r) ? 0 : NODE_BIT(NOT_RESPONDING));
 
     return !(r->has_state_flags && (r->state_flags & bad));

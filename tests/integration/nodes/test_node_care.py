@@ -124,6 +124,26 @@ def test_reboot_from_controller(make_cluster, tools):
     c.wait_nodes(names=["node2"])
 
 
+def test_reboot_waits_for_jobs(make_cluster, tools):
+    """Without ASAP a node takes jobs until it is idle at last; with ASAP no more of them."""
+    c = make_cluster(nodes=1, conf=f"RebootProgram={tools.script('reboot', f'touch {tools.dir}/seen')}")
+    first = c.sbatch(wrap="sleep 100")
+    c.wait_state(first, "RUNNING")
+    c.run("scontrol", "reboot", "node1")
+    assert c.run("sinfo", "-hN", "-o", "%t").out == "mix@\n"
+    second = c.sbatch(wrap="sleep 100")
+    c.wait_state(second, "RUNNING")
+    c.run("scontrol", "cancel_reboot", "node1")
+    c.run("scontrol", "reboot", "asap", "node1")
+    third = c.sbatch(wrap="sleep 100")
+    wait_until(lambda: c.job(third)["Reason"] not in ("None", "Priority"), "the third job was looked at")
+    c.run("scancel", first)
+    c.wait_end(first)
+    assert c.state(third) == "PENDING" and not (tools.dir / "seen").exists()
+    c.run("scancel", second, third)
+    wait_until(lambda: (tools.dir / "seen").exists(), "the node reboots when its last job is over")
+
+
 def test_reboot_cancelled_by_state(make_cluster, tools):
     """State=CANCEL_REBOOT, while a job keeps the node from it; later there is nothing to cancel."""
     c = make_cluster(nodes=1, conf=f"RebootProgram={tools.script('reboot', 'true')}")
