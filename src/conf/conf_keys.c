@@ -323,10 +323,10 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
     if (!any)
         return 0;
     if (!o && n.best)
-        return err_set(err, -EINVAL, "%s: unknown option %.*s; did you mean %s?", key_name,
+        return err_set(err, -ENOENT, "%s: unknown option %.*s; did you mean %s?", key_name,
                        (int)MIN(name_len, 64), word, n.best);
     if (!o)
-        return err_set(err, -EINVAL, "%s: unknown option %.*s", key_name, (int)MIN(name_len, 64),
+        return err_set(err, -ENOENT, "%s: unknown option %.*s", key_name, (int)MIN(name_len, 64),
                        word);
     if (!eq && (o->arg == CONF_ARG_NUM || o->arg == CONF_ARG_NEG))
         return err_set(err, -EINVAL, "%s: %s needs a number", key_name, o->name);

@@ -160,7 +160,8 @@ struct conf_opt {
 };
 
 /* Check one word of a LIST value ("bf_interval=60", len bytes).  Writes a sentence into err and
- * returns -EINVAL when there is something to say; keys without a word list accept all. */
+ * returns -ENOENT for a word that is none of the key and -EINVAL when there is something else to
+ * say; keys without a word list accept all. */
 int conf_word_check(enum conf_table_id table, int key, const char *word, size_t len,
                     struct err *err);
 

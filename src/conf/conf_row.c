@@ -135,12 +135,15 @@ uint64_t conf_val_num(enum conf_table_id table, int key, const struct conf_val *
     return num;
 }
 
-static bool is_rule(enum conf_table_id table, int key)
+/* Is a word that was found wrong for this reason refused?  Misspelt it would not hold, or nobody
+ * would see what was to be found out. */
+static bool is_refused(enum conf_table_id table, int key, int why)
 {
     if (table == CONF_TBL_PART)
         return key == PK_PREEMPT_MODE;
     return table == CONF_TBL_KEY &&
-           (key == CONF_ACCOUNTING_STORAGE_ENFORCE || key == CONF_PREEMPT_MODE);
+           (key == CONF_ACCOUNTING_STORAGE_ENFORCE || key == CONF_PREEMPT_MODE ||
+            (key == CONF_DEBUG_FLAGS && why == -ENOENT));
 }
 
 static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
@@ -149,9 +152,10 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
     for (const char *p = v->text; *p;) {
         size_t len = strcspn(p, ", ");
         struct err err = { .text = "" };
+        int r = len ? conf_word_check(table, key, p, len, &err) : 0;
 
-        if (len && conf_word_check(table, key, p, len, &err) < 0 && is_rule(table, key))
-            conf_error(l, v->file, v->line, "%s", err.text); /* misspelt it would not hold */
+        if (r < 0 && is_refused(table, key, r))
+            conf_error(l, v->file, v->line, "%s", err.text);
         else if (err.text[0])
             conf_warn(l, v->file, v->line, "%s", err.text);
         p += len;

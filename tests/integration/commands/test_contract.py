@@ -80,13 +80,16 @@ def test_3_known_keys_without_effect_are_listed(cluster):
 def test_3_every_daemon_checks_its_file(cluster, tmp_path):
     """What is wrong, and what is taken and does nothing, is said; what acts is not."""
     cluster.write_conf(cluster.conf_text() + "RequeueExit=1,5\nRequeueExitHold=none-such\nTopologyParam=RouteTree\n"
-                       "DebugFlags=Nonsense\n")
+                       "LaunchParameters=Nonsense\n")
     for daemon in ("slurmctld", "slurmd"):
         done = cluster.run(daemon, "--check", "-f", str(cluster.conf))
         assert "RequeueExitHold=none-such is no list of exit codes" in done.out
         assert "TopologyParam: option RouteTree is accepted without effect" in done.out
-        assert "DebugFlags: unknown option Nonsense" in done.out
+        assert "LaunchParameters: unknown option Nonsense" in done.out
         assert "key RequeueExit" not in done.out and "the configuration is good" in done.out
+    cluster.write_conf(cluster.conf_text() + "DebugFlags=Steps,Nonsense\n")
+    for daemon in ("slurmctld", "slurmd"):
+        assert "error: DebugFlags: unknown option Nonsense" in cluster.run(daemon, "--check", "-f", str(cluster.conf), check=False).out
     cluster.write_conf(cluster.conf_text() + "JobCompType=jobcomp/mysql\n")
     for daemon in ("slurmctld", "slurmd"):
         done = cluster.run(daemon, "--check", "-f", str(cluster.conf), check=False)
