@@ -608,13 +608,14 @@ static void take_grace(struct smgr_line *l, const char *value)
 /* A bare number is minutes. */
 static void take_exempt_time(struct smgr_line *l, const char *value)
 {
-    uint32_t min = CLEAR;
+    uint32_t min, s = CLEAR;
     struct err err = { .text = "" };
+    bool forever = time_limit_parse(value, &min, &err) == 0 && min == TIME_LIMIT_INFINITE;
 
-    if (strcmp(value, "-1") != 0 && time_limit_parse(value, &min, &err) < 0)
+    if (!forever && time_delay_parse(value, &s, &err) < 0)
         smgr_bad(l, "PreemptExemptTime", value, NULL);
     else
-        SET_QOS(preempt_exempt_s, min > UINT32_MAX / 60 ? CLEAR : min * 60);
+        SET_QOS(preempt_exempt_s, s);
 }
 
 static bool special_qos(struct smgr_line *l, enum special what, bool cond, char op,

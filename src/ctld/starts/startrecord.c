@@ -115,6 +115,16 @@ static uint32_t shortened_minutes(const struct ctld *ctld, const Pst__JobRecord 
                                                                           : d->time_limit_min;
 }
 
+/* How long it is not preempted: where QOS preempt its QOS may say so, else PreemptExemptTime. */
+static int64_t exempt_us(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const Pst__QosRecord *q =
+        r->qos && preempt_by_qos(ctld->conf) ? am_qos_named(ctld->cluster->am, r->qos) : NULL;
+
+    return q && q->has_preempt_exempt_s ? (int64_t)q->preempt_exempt_s * USEC_PER_SEC
+                                        : preempt_exempt_us(ctld->conf);
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sched_decision *d,
                        Pst__Alloc *alloc, int64_t now, const struct ctld *ctld)
@@ -152,8 +162,8 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
     }
     if (!old->has_eligible_us)
         SET(set, eligible_us, now);
-    if (preempt_exempt_us(ctld->conf))
-        SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
+    if (exempt_us(ctld, old))
+        SET(set, preemptable_us, now + exempt_us(ctld, old));
     if (d->priority)
         SET(set, start_priority, d->priority);
     (void)pb_set_str(&set->partition, d->partition);

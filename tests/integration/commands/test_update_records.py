@@ -57,6 +57,7 @@ ACCOUNTING = [
     ("account", "Shares=7", "assoc account=a", "Shares", "7"),
     ("account", "Comment=words", "assoc account=a", "Comment", "words"),
     ("qos", "PreemptExemptTime=10", "qos q", "PreemptExemptTime", "00:10:00"),
+    ("qos", "PreemptExemptTime=0:05", "qos q", "PreemptExemptTime", "00:00:05"),
     ("qos", "UsageThreshold=0.5", "qos q", "UsageThreshold", "0.500000"),
     ("qos", "LimitFactor=0.5", "qos q", "LimitFactor", "0.500000"),
     ("qos", "GrpJobs=7", "qos q", "GrpJobs", "7"),
