@@ -25,7 +25,7 @@ static void classify_job(struct psearch *x, const struct job *k, struct explain_
         ret->equal++;
     else if (mode_of(x->s, k) == SCHED_MODE_OFF)
         ret->off++;
-    else if (k->state == JOB_SUSPENDED || k->waits)
+    else if (is_set_aside(x->s, k))
         ret->busy++;
     else if (pre->has_min_exempt_priority && k->run_priority >= pre->min_exempt_priority)
         ret->safe++;

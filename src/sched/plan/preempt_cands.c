@@ -72,6 +72,11 @@ enum sched_preempt_mode mode_of(const struct sched *s, const struct job *k)
     return own != SCHED_MODE_DEFAULT ? own : pre->mode;
 }
 
+bool is_set_aside(const struct sched *s, const struct job *k)
+{
+    return k->waits || (k->state == JOB_SUSPENDED && mode_of(s, k) == SCHED_MODE_SUSPEND);
+}
+
 bool is_exempt(struct psearch *x, const struct job *k)
 {
     const struct sched_preempt *pre = &x->s->params.preempt;
@@ -139,8 +144,8 @@ static void gather_group(struct psearch *x, const struct holders *h)
         struct job *k = h->v[i];
         struct cand *c = &x->v[x->n];
 
-        if (goes_anyway(k) || k->state == JOB_SUSPENDED || k->waits || !holds_useful(x, k) ||
-            !may_preempt(x, k) || is_exempt(x, k))
+        if (goes_anyway(k) || is_set_aside(s, k) || !holds_useful(x, k) || !may_preempt(x, k) ||
+            is_exempt(x, k))
             continue;
         *c = (struct cand){ .j = k, .mode = k->yielded ? SCHED_MODE_SUSPEND : mode_of(s, k) };
         c->lost = c->mode == SCHED_MODE_REQUEUE && k->one_run;

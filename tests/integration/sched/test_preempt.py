@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from datetime import datetime
 
 import pytest
 
@@ -163,6 +164,38 @@ def test_exempt(preempting):
     assert job["PreemptEligibleTime"] > job["StartTime"]
     c.wait_state(high, "RUNNING")
     assert c.state(low) == "PREEMPTED"
+
+
+def test_exempt_of_a_qos(make_cluster):
+    """A QOS has seconds of its own; the job says until when it is safe, and is."""
+    c = make_cluster(nodes=1, conf="KillWait=1\nPreemptType=preempt/qos\nPreemptMode=CANCEL\nPreemptExemptTime=01:00:00")
+    for words in (["low", "preemptexempttime=00:00:04"], ["high", "preempt=low"]):
+        c.run("sacctmgr", "-i", "add", "qos", *words)
+    c.run("sacctmgr", "-i", "add", "account", "acc")
+    c.run("sacctmgr", "-i", "add", "user", "root", "account=acc", "qos=low,high,normal")
+    assert c.run("sacctmgr", "-nP", "show", "qos", "low", "format=preemptexempttime").out == "00:00:04\n"
+    low = running(c, "-Aacc", "--qos=low", "-n4")
+    high = c.sbatch("-Aacc", "--qos=high", "-n4", "-t10", wrap="sleep 1000")
+    safe, began = (datetime.fromisoformat(c.job(low)[key]) for key in ("PreemptEligibleTime", "StartTime"))
+    assert (safe - began).seconds == 4
+    c.wait_state(high, "RUNNING")
+    assert c.state(low) == "PREEMPTED"
+    assert datetime.fromisoformat(c.job(low)["EndTime"]) >= safe
+
+
+@pytest.mark.parametrize("mode, state", [("CANCEL", "PREEMPTED"), ("REQUEUE", "PENDING")])
+def test_suspended_by_hand(preempting, mode, state):
+    """A suspended job keeps its memory; a job of a higher tier that needs that sends it away like one that runs."""
+    c = preempting(mode, nodes=1)
+    low = running(c, "-plow", "-n1", "--mem=1500")
+    c.run("scontrol", "suspend", low)
+    high = running(c, "-n1", "--mem=1500", wrap="sleep 1000")
+    c.wait_state(low, state)
+    assert c.state(high) == "RUNNING"
+    c.run("scancel", high)
+    if mode == "REQUEUE":
+        c.run("scontrol", "update", f"jobid={low}", "starttime=now")
+        c.wait_state(low, "RUNNING")
 
 
 def test_off(preempting):
