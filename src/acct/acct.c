@@ -37,6 +37,7 @@ struct acct {
     struct nodes *nodes;
     struct blobs blobs;
     unsigned keep;         /* enum acct_keep */
+    uint32_t most_steps;   /* of a run */
     acct_key_fn *tell_key; /* NULL: nobody asks */
     void *key_ctx;
     struct sql_stmt *save_meta, *save_suspend, *end_suspend;
@@ -194,6 +195,7 @@ static int open_store(const char *location, const char *cluster, const char *uui
         return -ENOMEM;
     a->shared = shared;
     a->keep = ACCT_KEEP_ALL;
+    a->most_steps = UINT32_MAX;
     r = acct_db_open(location, &db, &why);
     if (r == 0)
         r = store_init(&a->store, db);
@@ -241,6 +243,16 @@ int64_t acct_source(const struct acct *a)
 void acct_keep(struct acct *a, unsigned keep)
 {
     a->keep = keep;
+}
+
+void acct_most_steps(struct acct *a, uint32_t most)
+{
+    a->most_steps = most;
+}
+
+bool acct_keeps_step(const Pst__StepRecord *step, uint32_t most)
+{
+    return step->step_id < most || step->step_id >= STEP_INTERACTIVE;
 }
 
 void acct_tell_keys(struct acct *a, acct_key_fn *fn, void *ctx)
@@ -691,7 +703,8 @@ static int apply_event(struct acct *a, const Pst__Event *ev, int64_t time_us)
     case PST__EVENT__BODY_JOB_PURGE:
         return jobs ? job_purge(a, ev->job_purge, time_us) : 0;
     case PST__EVENT__BODY_STEP_PUT:
-        return steps ? step_put(a, ev->step_put) : 0;
+        return steps && acct_keeps_step(ev->step_put, a->most_steps) ? step_put(a, ev->step_put)
+                                                                     : 0;
     case PST__EVENT__BODY_STEP_PATCH:
         return steps ? step_patch(a, ev->step_patch) : 0;
     case PST__EVENT__BODY_CLUSTER_SET:

@@ -177,10 +177,11 @@ static bool keeps_event(const struct remote *s, const Pst__Transaction *tx, cons
     switch (ev->body_case) {
     case PST__EVENT__BODY_BLOB_PUT:
         return acct_keeps_blob(tx, ev->blob_put, s->base.keep);
+    case PST__EVENT__BODY_STEP_PUT:
+        return acct_keeps_step(ev->step_put, s->base.most_steps);
     case PST__EVENT__BODY_JOB_PUT:
     case PST__EVENT__BODY_JOB_PATCH:
     case PST__EVENT__BODY_JOB_PURGE:
-    case PST__EVENT__BODY_STEP_PUT:
     case PST__EVENT__BODY_STEP_PATCH:
     case PST__EVENT__BODY_NODE_PUT:
     case PST__EVENT__BODY_NODE_PATCH:
@@ -350,6 +351,7 @@ int acctsink_slurmdbd(const struct conf *conf, const char *uuid, struct acctsink
     client_watch_init(&s->watch);
     s->base.ops = &remote_ops;
     s->base.keep = ACCT_KEEP_ALL;
+    s->base.most_steps = UINT32_MAX;
     r = copy_conf(s, conf, uuid);
     if (r < 0)
         remote_free(&s->base);

@@ -33,6 +33,14 @@ unsigned acctsink_keep(const struct conf *conf)
     return keep;
 }
 
+uint32_t acctsink_most_steps(const struct conf *conf)
+{
+    uint64_t most = UINT32_MAX;
+
+    (void)conf_option_u64(conf, CONF_ACCOUNTING_STORAGE_PARAMETERS, "max_step_records", &most);
+    return (uint32_t)MIN(most, (uint64_t)UINT32_MAX);
+}
+
 struct embedded {
     struct acctsink base;
     char *path, *cluster;
@@ -66,6 +74,7 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
 
     if (s->open) {
         acct_keep(e->acct, s->keep);
+        acct_most_steps(e->acct, s->most_steps);
         return 0;
     }
     r = acct_open(e->path, e->cluster, &e->acct, err);
@@ -81,6 +90,7 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
             return close_failed(s, r, err);
     }
     acct_keep(e->acct, s->keep);
+    acct_most_steps(e->acct, s->most_steps);
     s->cursor = acct_cursor(e->acct);
     s->open = true;
     return 0;
@@ -150,6 +160,7 @@ int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink 
         return -ENOMEM;
     e->base.ops = &embedded_ops;
     e->base.keep = ACCT_KEEP_ALL;
+    e->base.most_steps = UINT32_MAX;
     e->path = strdup(db_path);
     e->cluster = cluster ? strdup(cluster) : NULL;
     if (!e->path || (cluster && !e->cluster)) {

@@ -15,9 +15,10 @@ struct conf;
 
 struct acctsink {
     const struct acctsink_ops *ops;
-    uint64_t cursor;   /* stored up to here; valid while open */
-    unsigned keep;     /* enum acct_keep; a change holds from the next open() on */
-    int64_t gather_us; /* so long may records be gathered for a batch, at least */
+    uint64_t cursor;     /* stored up to here; valid while open */
+    unsigned keep;       /* enum acct_keep; a change holds from the next open() on */
+    uint32_t most_steps; /* of a run; likewise */
+    int64_t gather_us;   /* so long may records be gathered for a batch, at least */
     bool open;
 };
 
@@ -37,6 +38,8 @@ struct acctsink_ops {
 
 /* AccountingStoreFlags, and what AccountingStorageEnforce leaves out. */
 unsigned acctsink_keep(const struct conf *conf);
+/* max_step_records of AccountingStorageParameters; UINT32_MAX: all. */
+uint32_t acctsink_most_steps(const struct conf *conf);
 
 int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink **ret);
 /* uuid: ClusterRecord.cluster_id. */

@@ -40,6 +40,7 @@ struct acctthread {
     char *journal_dir;
     uint64_t journal_end;  /* at the start */
     _Atomic unsigned keep; /* enum acct_keep */
+    _Atomic uint32_t most_steps;
     uid_t slurm_uid;
     pthread_t thread;
     bool running;
@@ -73,6 +74,7 @@ static int open_sink(struct acctthread *t, struct err *err)
     int r;
 
     t->sink->keep = atomic_load(&t->keep);
+    t->sink->most_steps = atomic_load(&t->most_steps);
     r = t->sink->ops->open(t->sink, end, err);
 
     if (r == 0)
@@ -142,7 +144,8 @@ static int fill_batch(struct acctthread *t, struct err *err)
         size_t len;
         int r;
 
-        if (atomic_load(&t->keep) != t->sink->keep)
+        if (atomic_load(&t->keep) != t->sink->keep ||
+            atomic_load(&t->most_steps) != t->sink->most_steps)
             break; /* what is on disk by now may be from behind that: the next batch goes by it */
         r = journal_reader_next(t->reader, durable, &lsn, &data, &len, err);
         if (r > 0) {
@@ -294,8 +297,10 @@ unsigned acctthread_keep(const struct acctthread *t)
 
 void acctthread_reconfigured(struct acctthread *t, const struct conf *conf)
 {
-    if (t)
-        atomic_store(&t->keep, acctsink_keep(conf)); /* before what comes later is on disk */
+    if (!t)
+        return;
+    atomic_store(&t->keep, acctsink_keep(conf)); /* before what comes later is on disk */
+    atomic_store(&t->most_steps, acctsink_most_steps(conf));
 }
 
 void acctthread_durable(struct acctthread *t, uint64_t lsn)
@@ -432,6 +437,7 @@ int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal
         return -ENOMEM;
     t->journal_end = journal_last(ctld->journal);
     atomic_store(&t->keep, ctld->conf ? acctsink_keep(ctld->conf) : (unsigned)ACCT_KEEP_ALL);
+    atomic_store(&t->most_steps, ctld->conf ? acctsink_most_steps(ctld->conf) : UINT32_MAX);
     t->slurm_uid = ctld->conf ? conf_slurm_uid(ctld->conf) : getuid();
     atomic_store(&t->durable, journal_durable(ctld->journal));
     r = db_path ? start_embedded(t, ctld, db_path, &why)

@@ -103,3 +103,19 @@ def test_switched_off(site):
     seen = run_one(c, wrap="true")  # stored behind the other
     assert [row[0] for row in c.sacct("-X", "-j", f"{unseen},{seen}", "-o", "jobid")] == [str(seen)]
     assert RULE + "NONE" not in c.run("sacct", "--env-vars", "-j", str(seen)).out
+
+
+def test_most_steps(site):
+    """max_step_records: of a job's steps the first so many have records; its script's is one more."""
+    c = site
+    text = c.conf_text()
+    c.write_conf(text + "AccountingStorageParameters=max_step_records=2\n")
+    c.run("scontrol", "reconfigure")
+    job = run_one(c, wrap="for i in 1 2 3 4; do srun true; done")
+    ids = [f"{job}{end}" for end in ("", ".batch", ".0", ".1")]
+    assert [row[0] for row in c.sacct("-j", str(job), "-o", "jobid")] == ids
+    assert [row[1] for row in c.sacct("-j", str(job), "-o", "jobid,state")] == ["COMPLETED"] * 4
+    c.write_conf(text)
+    c.run("scontrol", "reconfigure")
+    job = run_one(c, wrap="for i in 1 2 3; do srun true; done")
+    assert len(c.sacct("-j", str(job), "-o", "jobid")) == 5
