@@ -258,6 +258,8 @@ bool await_reaped(struct step *s, pid_t pid, int status);
 /* opener.c: open(2) in a process of the user, however long that takes.  Returns the descriptor or
  * a negative errno. */
 int opener_open(struct step *s, const char *path, int flags);
+/* May the user work in that folder?  0 or a negative errno; -ECANCELED: the step is to end. */
+int opener_enter(struct step *s, const char *path);
 
 /* stepcgroup.c: what of cgroup.h a step uses */
 /* Make the step's cgroups.  False: step_fail() was called. */

@@ -1,9 +1,10 @@
-/* opener.c - open a file that may make its opener wait; see step.h
+/* opener.c - open what may make its opener wait; see step.h
  *
- * A FIFO waits for its other end, a file under a lease for its holder.  Users expect what a shell
- * does: the command starts when the other end is there.  So a process of the user does the waiting
- * and hands over the descriptor, and the step daemon stays what it is: it can be asked, and told to
- * end. */
+ * A FIFO waits for its other end, a file under a lease for its holder, a folder for the program that
+ * serves its file system.  Users expect what a shell does: the command starts when the other end is
+ * there.  So a process of the user does the waiting and hands over the descriptor, and the step
+ * daemon stays what it is: it can be asked, and told to end.  That process is the user in every
+ * sense; file systems that users serve themselves let nobody else in. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,8 +64,9 @@ static int receive_answer(int sock)
     return fd;
 }
 
-/* Until the file is open, or the step daemon ends us. */
-static void open_as_user(const struct step *s, const char *path, int flags, int sock, pid_t parent)
+/* Until the file is open, or we are in the folder, or the step daemon ends us. */
+static void open_as_user(const struct step *s, const char *path, int flags, bool enter, int sock,
+                         pid_t parent)
 {
     int r, fd = -1;
 
@@ -77,15 +79,17 @@ static void open_as_user(const struct step *s, const char *path, int flags, int 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(1);
     (void)umask(s->umask);
+    if (r == 0 && enter)
+        r = chdir(path) < 0 ? -errno : 0;
     if (r == 0) {
-        fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+        fd = open(enter ? "." : path, flags | O_CLOEXEC | O_NOCTTY, 0666);
         r = fd < 0 ? -errno : 0;
     }
     send_answer(KEPT_FD, r, fd);
     _exit(0);
 }
 
-int opener_open(struct step *s, const char *path, int flags)
+static int open_beside(struct step *s, const char *path, int flags, bool enter)
 {
     _cleanup_close_ int ours = -1, theirs = -1;
     pid_t self = getpid(), pid;
@@ -99,7 +103,7 @@ int opener_open(struct step *s, const char *path, int flags)
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        open_as_user(s, path, flags, theirs, self);
+        open_as_user(s, path, flags, enter, theirs, self);
     (void)close(TAKE_FD(theirs)); /* so that its end is seen */
     await_begin(s, pid);
     r = await_fd(s, ours, INT64_MAX);
@@ -107,4 +111,19 @@ int opener_open(struct step *s, const char *path, int flags)
         r = receive_answer(ours);
     (void)await_end(s); /* what it did is known from its answer */
     return r;
+}
+
+int opener_open(struct step *s, const char *path, int flags)
+{
+    return open_beside(s, path, flags, false);
+}
+
+int opener_enter(struct step *s, const char *path)
+{
+    int fd = open_beside(s, path, O_PATH | O_DIRECTORY, true);
+
+    if (fd < 0)
+        return fd;
+    (void)close(fd); /* nothing was written */
+    return 0;
 }

@@ -306,20 +306,14 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, con
 /* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
 static void check_work_dir(struct step *s)
 {
-    struct stat sb;
-    int err = 0;
+    int r = opener_enter(s, s->work_dir);
 
-    if (output_as_user(s) < 0)
-        return; /* child_start() reports it */
-    if (stat(s->work_dir, &sb) < 0 || faccessat(AT_FDCWD, s->work_dir, X_OK, AT_EACCESS) < 0)
-        err = errno;
-    output_as_self(s);
-    if (!err)
+    if (r == 0 || r == -ECANCELED)
         return;
     /* Once of the step, once of its tasks, as users of srun know it. */
     for (int i = 0; i < (s->launch ? 2 : 1); i++)
         step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir,
-                    strerror(err));
+                    strerror(-r));
     s->work_dir = "/tmp";
 }
 

@@ -2,7 +2,9 @@
 
 The kernel takes the set-user-ID bit from a file that a user writes, and leaves it when root does."""
 
+import ctypes
 import os
+import pwd
 import stat
 import subprocess
 
@@ -52,3 +54,36 @@ def test_notices(c, file):
     c.wait_end(job)
     wait_until(lambda: "CANCELLED" in file.read_text(), "the notice is there")
     assert not has_bit(file)
+
+
+@pytest.fixture
+def silent_folder(c):
+    """A folder of a file system that USER serves, and whose program does not answer."""
+    folder, user = c.dir / "served", pwd.getpwnam(USER)
+    folder.mkdir(exist_ok=True)
+    c.dir.chmod(0o755)
+    try:
+        fd = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        pytest.skip("this kernel has no file systems of users")
+    options = f"fd={fd},rootmode=40000,user_id={user.pw_uid},group_id={user.pw_gid},allow_other"
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"served", bytes(folder), b"fuse", 0, options.encode()):
+        os.close(fd)
+        pytest.skip("nothing can be mounted here")
+    yield folder
+    os.close(fd)  # whoever waits for an answer gets an error
+    libc.umount2(bytes(folder), 2)
+
+
+def test_a_folder_that_does_not_answer(c, silent_folder):
+    """The job waits for its folder, and the step daemon can still be told to end it."""
+    c.work.chmod(0o777)
+    out = c.work / "waits-for-folder"
+    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "-D", silent_folder, "--wrap", "pwd"))
+    c.wait_state(job, "RUNNING")
+    wait_until(out.exists, "the job's output is open")
+    as_user(c, "scancel", job)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+    wait_until(lambda: "COMPLETING" not in c.run("scontrol", "show", "node", "node1").out, "its node is clean")
+    assert "CANCELLED" in out.read_text() and "/tmp" not in out.read_text()
