@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -19,7 +20,8 @@
 #include "wire/tls/tlsflow.h"
 
 #define HANDSHAKE_US (10 * USEC_PER_SEC)
-#define LOOK_MS 1000 /* for those whose time is over */
+#define LOOK_MS 1000                   /* for those whose time is over */
+#define PAUSE_US (100 * INT64_C(1000)) /* without a descriptor for one more connection */
 
 struct secured {
     struct tlsflow *flow;
@@ -34,6 +36,7 @@ struct resttls {
     struct tls_ctx *tls;
     resttls_give_fn *give;
     void *ctx;
+    int64_t pause_until_mono_us; /* nothing is accepted before */
     unsigned n, max;
     struct secured *list;
     struct pollfd *fds; /* 2 + 2 * max */
@@ -74,8 +77,13 @@ static void accept_one(struct resttls *t)
     int pair[2], fd;
 
     fd = accept4(t->listen_fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        /* the connection waits, and poll(2) would tell of it at once, again and again */
+        log_limited(LOG_ERROR, "https: cannot accept connections: %s", strerror(errno));
+        t->pause_until_mono_us = now_mono_us() + PAUSE_US;
+    }
     if (fd < 0)
-        return; /* gone again, or no descriptor is left */
+        return;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
         (void)close(fd); /* not served */
         return;
@@ -103,10 +111,12 @@ static bool goes_on(const struct resttls *t, unsigned i, int64_t now)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static unsigned fill_fds(struct resttls *t)
+static unsigned fill_fds(struct resttls *t, bool paused)
 {
+    bool accepts = t->n < t->max && !paused;
+
     t->fds[0] = (struct pollfd){ .fd = t->wake_fd, .events = POLLIN };
-    t->fds[1] = (struct pollfd){ .fd = t->n < t->max ? t->listen_fd : -1, .events = POLLIN };
+    t->fds[1] = (struct pollfd){ .fd = accepts ? t->listen_fd : -1, .events = POLLIN };
     for (unsigned i = 0; i < t->n; i++) {
         short net, plain;
 
@@ -124,10 +134,12 @@ static void *serve_connections(void *arg)
     struct resttls *t = arg;
 
     for (;;) {
-        unsigned n = fill_fds(t);
-        int64_t now;
+        int64_t now = now_mono_us();
+        bool paused = now < t->pause_until_mono_us;
+        unsigned n = fill_fds(t, paused);
+        int wait_ms = paused ? (int)((t->pause_until_mono_us - now) / 1000) + 1 : LOOK_MS;
 
-        if (poll(t->fds, n, t->n ? LOOK_MS : -1) < 0 && errno != EINTR)
+        if (poll(t->fds, n, paused || t->n ? wait_ms : -1) < 0 && errno != EINTR)
             break;
         if (t->fds[0].revents)
             break;

@@ -164,6 +164,8 @@ static void delete_assocs_up_to(struct rest_call *call, size_t most)
     struct store_people *p = &t.people;
 
     if (restdb_load_names(call, &t) && restdb_assoc_where(call, &t.names, &where)) {
+        /* what is gone is not removed again, nor what lives under its name */
+        where.has_with_deleted = where.with_deleted = false;
         if (!chooses_any(&where))
             rest_error(call, ESLURM_REST_QUERY_UNMET, ASSOC_WHAT, "the request chooses nothing");
         else if (restdb_keep(call, "slurmdb_associations_get", PST__ACCT_ENTITY__ACCT_ASSOC, &where,

@@ -294,6 +294,22 @@ def test_delete_associations(store):
     assert store.get(DB + "associations/?account=physics")[1]["associations"] == []
 
 
+def test_delete_what_was_deleted(store, shared):
+    """What is gone is chosen neither by with_deleted nor by its number."""
+    shared.run("sacctmgr", "-i", "add", "user", "root", "account=physics")
+    job = shared.sbatch("-A", "physics", "-o", "/dev/null", wrap="true")
+    shared.wait_end(job)
+    shared.wait_sacct(job, "COMPLETED")  # an account without a job leaves no trace
+    shared.run("sacctmgr", "-i", "delete", "user", "sys")
+    gone = done(store.get(DB + "associations/?user=sys&with_deleted=true"))["associations"]
+    assert "physics" in [a["account"] for a in gone]
+    for query in ("user=sys", f"id={gone[0]['id']}"):
+        status, answer = store.delete(DB + f"associations/?{query}&with_deleted=true")
+        assert (status, answer["removed_associations"]) == (200, []), answer
+        assert answer["warnings"][0]["description"].endswith("() found nothing")
+    shared.run("sacctmgr", "-i", "delete", "user", "root", "account=physics")
+
+
 @pytest.mark.parametrize("path", ["account/nosuch", "user/nosuch", "qos/nosuch", "cluster/nosuch", "wckey/999",
                                   "association/?user=nosuch"])
 def test_delete_what_is_not_there(store, path):

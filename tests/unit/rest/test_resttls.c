@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rest/restlisten.h"
@@ -151,6 +153,43 @@ static void test_refused_by_the_server(void **state)
     t = resttls_free(t);
 }
 
+static int64_t cpu_ms(void)
+{
+    struct timespec ts;
+
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts), 0);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Who comes while no descriptor is left waits, and so does the thread; then the caller is served. */
+static void test_no_descriptor(void **state)
+{
+    struct sockaddr_in at;
+    struct resttls *t = serve(NULL, &at);
+    struct rlimit was, few;
+    int fd = dial(&at), other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), plain;
+    int64_t before;
+
+    (void)state;
+    assert_int_equal(read(handed[0], &plain, sizeof(plain)), sizeof(plain));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    few = was;
+    few.rlim_cur = (rlim_t)dup(0);
+    (void)close((int)few.rlim_cur);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    before = cpu_ms();
+    assert_int_equal(connect(other, (const struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(poll(&(struct pollfd){ .fd = handed[0], .events = POLLIN }, 1, 600), 0);
+    assert_in_range(cpu_ms() - before, 0, 200);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    (void)close(plain);
+    assert_int_equal(read(handed[0], &plain, sizeof(plain)), sizeof(plain));
+    (void)close(plain);
+    t = resttls_free(t);
+    (void)close(fd);
+    (void)close(other);
+}
+
 static int open_pipe(void **state)
 {
     (void)state;
@@ -163,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_served),
         cmocka_unit_test(test_plain_caller),
         cmocka_unit_test(test_refused_by_the_server),
+        cmocka_unit_test(test_no_descriptor),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
