@@ -69,6 +69,7 @@ struct imex;
 struct stepvnis;
 struct prologs;
 struct powersave;
+struct schedlog;
 struct programs;
 struct resvs;
 struct asking;
@@ -149,6 +150,7 @@ struct ctld {
     struct minutes *minutes;
     struct passnotes *passnotes;
     struct plannednodes *plannednodes;
+    struct schedlog *schedlog;
     struct powersave *powersave;
     struct programs *programs;
     struct mails *mails;

@@ -20,6 +20,7 @@
 #include "ctld/core/service.h"
 #include "ctld/front/signin.h"
 #include "ctld/link/nodelink.h"
+#include "ctld/notify/schedlog.h"
 
 static void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
 {
@@ -159,6 +160,8 @@ const char *tuning_value(const struct ctld *ctld, const char *key, const char *v
         return log_level_name(log_get_level());
     if (t->flags && strcmp(key, "DebugFlags") == 0)
         return t->flags[0] ? t->flags : NULL;
+    if (strcmp(key, "SlurmSchedLogLevel") == 0)
+        return schedlog_is_on(ctld) ? "1" : "0";
     if (t->dampening[0] && strcmp(key, "FairShareDampeningFactor") == 0)
         return t->dampening;
     return value;
@@ -273,9 +276,7 @@ static int change_here(struct ctld *ctld, const Pst__DebugRequest *req)
     }
     if (req->has_fs_dampening)
         (void)snprintf(t->dampening, sizeof(t->dampening), "%u", req->fs_dampening); /* fits */
-    if (req->has_sched_log_level && !conf_str(ctld->conf, CONF_SLURM_SCHED_LOG_FILE))
-        return ESLURM_DISABLED;
-    return 0;
+    return req->has_sched_log_level ? schedlog_set(ctld, req->sched_log_level) : 0;
 }
 
 static void op_debug(struct ctld *ctld, struct cmd *cmd)

@@ -109,3 +109,35 @@ def test_a_controller_that_begins_tells_no_job_anew(make_cluster):
     wait_line(cluster, name, rf"\] TraceJobs: JobId={job} job-end: CANCELLED")
     told = [line for line in log_of(cluster, name)[size:].splitlines() if f"JobId={job} " in line and "] JobId" not in line]
     assert len(told) == 1 and "job-end" in told[0], "it took no licence, and is told once"
+
+
+def test_sched_log(make_cluster):
+    """SlurmSchedLogFile: from the beginning with SlurmSchedLogLevel, or by scontrol; a file that was moved away is made anew."""
+    c = make_cluster(start=False, nodes=1)
+    path = c.dir / "log" / "scheduling"
+    c.extra_conf = f"SlurmSchedLogFile={path}"
+    c.write_conf()
+    c.start()
+    level = lambda: re.search(r"SlurmSchedLogLevel\s+= (\d)", c.run("scontrol", "show", "config").out).group(1)
+    c.wait_end(c.sbatch(wrap="true"))
+    assert level() == "0" and not path.exists()
+    c.run("scontrol", "schedloglevel", "1")
+    assert level() == "1"
+    job = c.sbatch("-n2", wrap="true")
+    c.wait_end(job)
+    lines = [line.split("] sched: ")[1] for line in path.read_text().splitlines()]
+    assert lines[0] == f"JobId={job} waits" and lines[-1] == f"JobId={job} ends: COMPLETED"
+    assert re.fullmatch(rf"JobId={job} starts on node1: partition main, cpu=2,mem=200M,\S+, by (main|submission)", lines[1])
+    path.rename(c.dir / "log" / "scheduling.1")
+    wait_until(path.exists, "the file is made anew")
+    c.run("scontrol", "schedloglevel", "disable")
+    assert level() == "0"
+    c.wait_end(c.sbatch(wrap="true"))
+    assert path.read_text() == ""
+    c.extra_conf += "\nSlurmSchedLogLevel=1"
+    c.write_conf()
+    c.run("scontrol", "reconfigure")
+    assert level() == "1"
+    last = c.sbatch(wrap="true")
+    c.wait_end(last)
+    assert f"JobId={last} ends: COMPLETED\n" in path.read_text()
