@@ -54,6 +54,7 @@ bool power_is_on(const struct ctld *ctld)
 struct batch {
     struct ctld *ctld;
     struct bitmap *nodes;
+    int64_t longest_s; /* of their times to come up or go down */
     Pst__Transaction *tx;
     int64_t now;
 };
@@ -480,7 +481,6 @@ static void find_resumes(struct batch *b)
 static void power_up(struct ctld *ctld, int64_t now)
 {
     const uint32_t gone = NODE_BIT(POWER_UP) | NODE_BIT(POWERED_DOWN);
-    int64_t longest = 0;
     struct batch b;
     uint64_t lsn;
 
@@ -500,11 +500,11 @@ static void power_up(struct ctld *ctld, int64_t now)
         SET(set, power_until_us, now + timeout * USEC_PER_SEC);
         if (n->rec->has_power_done)
             tx_clear(b.tx, NODE_F_POWER_DONE);
-        longest = MAX(longest, timeout);
+        b.longest_s = MAX(b.longest_s, timeout);
     }
     lsn = batch_commit(&b);
     if (lsn && !bitmap_empty(b.nodes))
-        run_resume(ctld, b.nodes, lsn, longest);
+        run_resume(ctld, b.nodes, lsn, b.longest_s);
     batch_done(&b);
 }
 
@@ -593,7 +593,6 @@ static void power_down(struct ctld *ctld, int64_t now)
 {
     bool idle =
         conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "idle_on_node_suspend", NULL, NULL);
-    int64_t longest = 0;
     struct batch b;
     uint64_t lsn;
 
@@ -605,11 +604,11 @@ static void power_down(struct ctld *ctld, int64_t now)
     BITMAP_FOREACH (b.nodes, i) {
         int64_t timeout = begin_power_down(&b, ctld->cluster->nodes[i], idle);
 
-        longest = MAX(longest, timeout);
+        b.longest_s = MAX(b.longest_s, timeout);
     }
     lsn = batch_commit(&b);
     if (lsn && !bitmap_empty(b.nodes))
-        run_suspend(ctld, b.nodes, lsn, longest);
+        run_suspend(ctld, b.nodes, lsn, b.longest_s);
     batch_done(&b);
 }
 
@@ -699,6 +698,7 @@ static void begin_again(struct batch *up, struct batch *down, struct batch *told
         const struct node *n = c->nodes[i];
         const Pst__NodeRecord *r = n ? n->rec : NULL;
         bool rises = r && r->state_flags & NODE_BIT(POWERING_UP);
+        struct batch *way;
         int64_t timeout;
 
         if (r && !(r->state_flags & CHANGING) && r->has_power_until_us)
@@ -707,8 +707,11 @@ static void begin_again(struct batch *up, struct batch *down, struct batch *told
             continue;
         timeout = rises ? bootwait_timeout_s(up->ctld, n) : suspend_timeout_s(up->ctld, n);
         SET(patch_power(up, n, r->state_flags), power_until_us, up->now + timeout * USEC_PER_SEC);
-        if (!(r->has_power_done && r->power_done) && !is_rebooting(r))
-            bitmap_set(rises ? up->nodes : down->nodes, i);
+        if ((r->has_power_done && r->power_done) || is_rebooting(r))
+            continue;
+        way = rises ? up : down;
+        bitmap_set(way->nodes, i);
+        way->longest_s = MAX(way->longest_s, timeout);
     }
 }
 
@@ -725,9 +728,9 @@ static void recover_power(struct ctld *ctld)
     begin_again(&up, &down, &told);
     lsn = batch_commit(&up);
     if (lsn && !bitmap_empty(up.nodes))
-        run_resume(ctld, up.nodes, lsn, (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT));
+        run_resume(ctld, up.nodes, lsn, up.longest_s);
     if (lsn && !bitmap_empty(down.nodes))
-        run_suspend(ctld, down.nodes, lsn, (int64_t)conf_num(ctld->conf, CONF_SUSPEND_TIMEOUT));
+        run_suspend(ctld, down.nodes, lsn, down.longest_s);
     run_fail(ctld, told.nodes, ctld->applied_lsn);
     batch_done(&up);
     batch_done(&down);

@@ -19,6 +19,7 @@
 #include "ctld/node/nodeloss.h"
 #include "ctld/notify/powerprog.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/topology/topoexpand.h"
 #include "fields.h"
 
@@ -268,7 +269,7 @@ static void give_up(struct ctld *ctld, struct node *n, int64_t now)
 void reboot_tick(struct ctld *ctld, struct node *n, int64_t now)
 {
     const Pst__NodeRecord *r = n->rec;
-    int64_t patience = (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT) * USEC_PER_SEC;
+    int64_t patience = (int64_t)bootwait_timeout_s(ctld, n) * USEC_PER_SEC;
 
     if (r->state_flags & FLAG(REBOOT_REQUESTED)) {
         if (node_is_linked(ctld, n) && n->jobs == 0)

@@ -1,5 +1,6 @@
 """Health checks, reboots, and processes that do not end."""
 import re
+import time
 
 import pytest
 
@@ -109,6 +110,18 @@ def test_reboot_next_state_and_timeout(make_cluster, tools):
     wait_until(lambda: "Reason=reboot timed out [" in shown(c, "node2"), "node2 was given up")
     assert "State=DOWN " in shown(c, "node1")
     c.run("scontrol", "update", "nodename=node[1-2]", "state=resume")
+    c.wait_nodes()
+
+
+def test_reboot_of_a_slow_partition(make_cluster, tools):
+    """A partition whose nodes take long to boot says so."""
+    c = make_cluster(nodes=1, conf=f"RebootProgram={tools.script('reboot', 'true')}\nResumeTimeout=1", partition="ResumeTimeout=60")
+    c.run("scontrol", "reboot", "asap", "node1")
+    wait_until(lambda: "+REBOOT_ISSUED" in shown(c, "node1"), "the reboot is issued")
+    c.slurmds["node1"].stop()
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() - began > 3, "longer than the cluster's ResumeTimeout")
+    boot(c, "node1")
     c.wait_nodes()
 
 

@@ -248,6 +248,22 @@ def test_controller_killed(cloud):
     assert c.run("penstock", "journal", "verify", str(c.dir / "state"), check=False).rc == 0
 
 
+def test_slow_partition(cloud):
+    """ResumeTimeout of a partition is also what a program has that a second controller runs again."""
+    c = cloud(clouds=1, times="SuspendTimeout=2\nResumeTimeout=2", partition="ResumeTimeout=30")
+    (c.programs / "resume").rename(c.programs / "really")
+    c.program("resume", f'echo "$1" >> {c.dir}/asked\nif [ $(wc -l < {c.dir}/asked) = 1 ]; then\n'
+              f'while [ -e {c.dir}/hold ]; do sleep 0.1; done; exit 1\nfi\nsleep 5\nexec {c.programs}/really "$1"')
+    (c.dir / "hold").touch()
+    job = c.sbatch(wrap="true")
+    wait_until(lambda: (c.dir / "asked").exists(), "ResumeProgram runs")
+    c.kill_ctld()
+    (c.dir / "hold").unlink()
+    c.start_ctld()
+    assert c.wait_end(job, 40)["JobState"] == "COMPLETED"
+    assert c.job(job)["Restarts"] == "0"
+
+
 def test_wait_all_nodes(cloud):
     """A script starts when its own node is up, with --wait-all-nodes=1 when all are."""
     c = cloud(clouds=4)
