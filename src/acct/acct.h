@@ -62,8 +62,8 @@ struct acct *acct_close(struct acct *a); /* always NULL; an open batch is undone
 DEFINE_CLEANUP(struct acct *, acct_close)
 /* from the next transaction on; first ACCT_KEEP_ALL */
 void acct_keep(struct acct *a, unsigned keep);
-/* Of each run of a job the records of steps with smaller numbers alone, and those of its script, its
- * shell and its extern step; from the next transaction on, first UINT32_MAX. */
+/* Of each run of a job the records of steps with smaller numbers alone, and those of its script,
+ * its shell and its extern step; from the next transaction on, first UINT32_MAX. */
 void acct_most_steps(struct acct *a, uint32_t most);
 /* Would the record of this step be stored? */
 bool acct_keeps_step(const Pst__StepRecord *step, uint32_t most);

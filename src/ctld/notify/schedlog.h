@@ -1,6 +1,6 @@
 /* schedlog.h - SlurmSchedLogFile: what becomes of jobs by scheduling, in a file of its own
  *
- *     [2026-01-02T03:04:05] sched: JobId=12 starts on node[1-2]: partition main, cpu=4,node=2, by main
+ *     [2026-01-02T03:04:05] sched: JobId=12 starts on node1: partition main, cpu=4,node=1, by main
  *     [2026-01-02T03:05:05] sched: JobId=12 is preempted
  *
  * SlurmSchedLogLevel=1 and `scontrol schedloglevel` turn it on.  A file that was moved away is made

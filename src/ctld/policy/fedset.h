@@ -55,8 +55,9 @@ bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const P
  * that decides, its owner or its origin; borrowed. */
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster);
 
-/* Has a member told that it runs this job of ours?  REVOKED alone does not say so: it is also what a
- * job is from its submission on where the cluster that it was submitted to may not run it.  O(1). */
+/* Has a member told that it runs this job of ours?  REVOKED alone does not say so: it is also what
+ * a job is from its submission on where the cluster that it was submitted to may not run it.
+ * O(1). */
 bool fedset_has_started(const struct ctld *ctld, const Pst__JobRecord *r);
 
 /* The member that has told that it runs this job of ours; NULL: none has.  Borrowed.  O(1) for jobs

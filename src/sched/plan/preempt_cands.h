@@ -14,8 +14,8 @@ bool ranks_above(const struct psearch *x, const struct job *k);
 /* A job with a label neither preempts jobs without that label nor is preempted by them. */
 bool may_preempt(const struct psearch *x, const struct job *k);
 enum sched_preempt_mode mode_of(const struct sched *s, const struct job *k);
-/* Can nothing more be got from it?  One that was suspended by hand keeps its memory and devices, and
- * only its end gives them. */
+/* Can nothing more be got from it?  One that was suspended by hand keeps its memory and devices,
+ * and only its end gives them. */
 bool is_set_aside(const struct sched *s, const struct job *k);
 /* Is k safe for the time being?  Notes when it will not be. */
 bool is_exempt(struct psearch *x, const struct job *k);

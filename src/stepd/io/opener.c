@@ -1,10 +1,10 @@
 /* opener.c - open what may make its opener wait; see step.h
  *
- * A FIFO waits for its other end, a file under a lease for its holder, a folder for the program that
- * serves its file system.  Users expect what a shell does: the command starts when the other end is
- * there.  So a process of the user does the waiting and hands over the descriptor, and the step
- * daemon stays what it is: it can be asked, and told to end.  That process is the user in every
- * sense; file systems that users serve themselves let nobody else in. */
+ * A FIFO waits for its other end, a file under a lease for its holder, a folder for the program
+ * that serves its file system.  Users expect what a shell does: the command starts when the other
+ * end is there.  So a process of the user does the waiting and hands over the descriptor, and the
+ * step daemon stays what it is: it can be asked, and told to end.  That process is the user in
+ * every sense; file systems that users serve themselves let nobody else in. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

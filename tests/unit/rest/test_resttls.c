@@ -161,7 +161,7 @@ static int64_t cpu_ms(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Who comes while no descriptor is left waits, and so does the thread; then the caller is served. */
+/* Who comes while no descriptor is left waits, and so does the thread; then he is served. */
 static void test_no_descriptor(void **state)
 {
     struct sockaddr_in at;
