@@ -107,7 +107,7 @@ static bool is_name(const char *word)
 }
 
 /* Are all names of the list such as the verb takes?  A step is no job, and no set of tasks can be
- * the first of all. */
+ * the first of all but a whole array. */
 static bool well_formed(const char *word, Pst__JobVerb verb)
 {
     struct filter_ids ids = { 0 };
@@ -116,7 +116,7 @@ static bool well_formed(const char *word, Pst__JobVerb verb)
     for (size_t i = 0; i < ids.n; i++) {
         if (ids.ids[i].has_step && verb != PST__JOB_VERB__VERB_NOTIFY)
             good = false;
-        if (ids.ids[i].array > IDS_ONE_TASK && verb == PST__JOB_VERB__VERB_TOP)
+        if (ids.ids[i].array == IDS_TASK_SET && verb == PST__JOB_VERB__VERB_TOP)
             good = false;
     }
     filter_ids_done(&ids);

@@ -98,6 +98,16 @@ static void print_result(struct scontrol *s, const struct update *u, const Pst__
         submit_print_messages(r->text);
 }
 
+/* Has the result before this one told the same of the same id?  A heterogeneous job has a result
+ * for each component, all of them under the id that was asked for. */
+static bool was_told(Pst__JobActionResult *const *results, size_t i)
+{
+    const Pst__JobActionResult *a = i ? results[i - 1] : NULL, *b = results[i];
+
+    return a && a->code && a->code == b->code && a->id && b->id && strcmp(a->id, b->id) == 0 &&
+           strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
+}
+
 static void print_results(struct scontrol *s, const struct update *u,
                           const Pst__JobActionReply *reply, const char *name)
 {
@@ -107,7 +117,8 @@ static void print_results(struct scontrol *s, const struct update *u,
             continue;
         n += n == 0; /* of an array whose tasks all did, or of no array */
         for (size_t k = i; k < i + n; k++)
-            print_result(s, u, reply->results[k], name);
+            if (!was_told(reply->results, k))
+                print_result(s, u, reply->results[k], name);
     }
 }
 

@@ -114,14 +114,14 @@ static void count_map_tasks(struct srun_part *p)
                       OPT_FROM_ARGV, NULL); /* a number */
 }
 
-/* SLURM_TEST_EXEC, LaunchParameters=test_exec: the program must be one on this host too. */
+/* SLURM_TEST_EXEC, LaunchParameters=test_exec, --bcast: the program must be one on this host too. */
 static int test_command(struct srun *s, const struct srun_part *p)
 {
     const char *name = p->argv[p->first];
     _cleanup_free_ char *path = NULL;
 
     if (p->multi_prog ||
-        !(getenv("SLURM_TEST_EXEC") ||
+        !(getenv("SLURM_TEST_EXEC") || jobopts_has(&p->opts, JO_BCAST) ||
           conf_option(cli_conf(&s->cli), CONF_LAUNCH_PARAMETERS, "test_exec", NULL, NULL)))
         return 0;
     path = findprog(name);

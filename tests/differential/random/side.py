@@ -33,7 +33,7 @@ FIRST_JOB = 70001
 PARTS = ("PartitionName=main Nodes=ALL Default=YES MaxTime=1-0 DefaultTime=60 State=UP\n"
          "PartitionName=other Nodes=n[1-2] MaxTime=60 State=UP\n"
          "PartitionName=closed Nodes=n4 State=DOWN\n")
-CONF = ("SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1,requeue_delay=2,enable_user_top\n"
+CONF = ("SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1,requeue_delay=121,enable_user_top\n"
         f"InactiveLimit=0\nFirstJobId={FIRST_JOB}\nDefMemPerCPU=100\nPriorityType=priority/multifactor\nPriorityWeightAge=0\n"
         "Licenses=lic:4,lic2:2\nAccountingStorageEnforce=associations,limits,qos\nMaxArraySize=1001\n"
         "AccountingStorageTRES=license/lic\nEnforcePartLimits=NO\n")

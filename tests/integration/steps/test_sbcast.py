@@ -129,7 +129,14 @@ def test_srun_bcast(c):
     assert sorted(out) == [f"{p} x on {p.name.rsplit('_', 1)[1]}" for p in paths]
     assert c.run("srun", "-n1", f"--bcast={c.work}/copy", "./prog", "y").out.startswith(f"{c.work}/copy y on ")
     assert c.run("srun", "-n1", "--compress", f"--bcast={c.work}/copy2", "./prog", "z").out.startswith(f"{c.work}/copy2 z on ")
-    assert "Can't open `nosuch`" in c.refused("srun", "-n1", "--bcast", "nosuch")
+
+
+def test_srun_bcast_needs_a_program(c):
+    """What cannot be executed here is refused before there is a job."""
+    (c.work / "text").write_text("no program")
+    for name in ("nosuch", "./nosuch", str(c.work / "nosuch"), "./text"):
+        assert c.refused("srun", "-n1", "--bcast", name) == f"srun: fatal: Can not execute {name}\n"
+    assert c.run("squeue", "-h", "-t", "all", "-n", "nosuch,text").out == ""
 
 
 def test_some_nodes_of_a_job(c, job):
