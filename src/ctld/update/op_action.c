@@ -296,13 +296,29 @@ static void end_id(struct action *a)
     a->left_out = a->others = false;
 }
 
-/* No job here has the id: another cluster of the federation that gave the number may know it.
- * "N+K" is refused for a suspend before it is looked for. */
+/* What is wrong with an id that names nothing: of a job that is there no single component is
+ * suspended, whether it has one of this number or not. */
+static int missing_code(const struct action *a)
+{
+    bool part =
+        a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
+    char *end = NULL;
+    unsigned long id =
+        part && a->id && *a->id >= '0' && *a->id <= '9' ? strtoul(a->id, &end, 10) : 0;
+    const uint32_t *ids;
+
+    if (!id || id > UINT32_MAX || *end != '+')
+        return a->walk.code;
+    return cluster_job(a->ctld->cluster, (uint32_t)id) ||
+                   cluster_array_jobs(a->ctld->cluster, (uint32_t)id, &ids)
+               ? ESLURM_NOT_WHOLE_HET_JOB
+               : a->walk.code;
+}
+
+/* No job here has the id: another cluster of the federation that gave the number may know it. */
 static void none_here(struct action *a)
 {
-    bool suspends =
-        a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
-    int code = suspends && a->id && strchr(a->id, '+') ? ESLURM_NOT_WHOLE_HET_JOB : a->walk.code;
+    int code = missing_code(a);
     const char *giver = code == ESLURM_INVALID_JOB_ID ? fedset_giver(a->ctld, a->id) : NULL;
     size_t before = a->n;
 

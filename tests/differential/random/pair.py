@@ -152,6 +152,7 @@ class Pair:
         self.alone = False  # one side ran a job that the other refused
         self.excuses = []  # (the case, user, command, kind, what differs) of each difference that a case excused
         self.folder, self.show, self.heard = root, False, []
+        self.beside = ""  # the states behind the last command, of both
         self.sides = [Side(lambda: shaped(Peer(root, 4, 4, peer, db, preload), typed)) if tape is None else Recorded(tape),
                       Side(lambda: shaped(Ours(root, 4, 4, build), typed))]
 
@@ -175,7 +176,8 @@ class Pair:
         """The case that excuses this difference, or None."""
         for case in self.rules.get("case", []):
             if re.search(case["command"], f"{user}$ {command}") and re.search(case.get("text", ""), text) and \
-                    case.get("kind", kind) == kind and (self.alone or not case.get("alone")):
+                    case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \
+                    re.search(case.get("beside", ""), self.beside):
                 self.excuses.append((case, user, command, kind, text))
                 return case
         return None
@@ -257,6 +259,7 @@ class Pair:
 
     def new(self, theirs, mine):
         texts = ["\n".join(side.clean(states[name]) for name in states) for side, states in zip(self.sides, (theirs, mine))]
+        self.beside = "\n".join(texts)
         if any("State=COMPLETING" in text for text in texts):
             return {("jobs", "", "completing", "completing")}  # what comes next would find CPUs on one side alone
         return apart(*self.ruled("state", texts))
