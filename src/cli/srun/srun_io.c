@@ -211,12 +211,13 @@ static int open_output(struct srun *s, const char *which, const char *path)
 static void open_outputs(struct srun *s)
 {
     bool same = !jobopts_has(&s->opts, JO_ERROR) && jobopts_has(&s->opts, JO_OUTPUT) &&
-                s->out.mode != IO_STREAM && s->out.mode != IO_TASK;
+                s->out.mode != IO_STREAM;
 
     sink_open(&s->sink_out,
               s->out.mode == IO_FILE ? open_output(s, "stdout", s->out.path) : STDOUT_FILENO);
     if (same) {
         s->err.mode = s->out.mode;
+        s->err.task = s->out.task;
         s->err.path = xstrdup_or_die(s->out.path);
         sink_open(&s->sink_err, -1); /* one sink for both: lines keep their order */
         return;

@@ -296,23 +296,48 @@ static void end_id(struct action *a)
     a->left_out = a->others = false;
 }
 
-/* What is wrong with an id that names nothing: of a job that is there no single component is
- * suspended, whether it has one of this number or not. */
-static int missing_code(const struct action *a)
+/* The job whose number an id begins with, and in *ret_rest what follows the number; or NULL. */
+static const struct job *job_before(const struct action *a, const char **ret_rest)
 {
-    bool part =
-        a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
-    char *end = NULL;
-    unsigned long id =
-        part && a->id && *a->id >= '0' && *a->id <= '9' ? strtoul(a->id, &end, 10) : 0;
+    const struct cluster *c = a->ctld->cluster;
+    char *rest = NULL;
+    unsigned long id = a->id && *a->id >= '0' && *a->id <= '9' ? strtoul(a->id, &rest, 10) : 0;
+    const struct job *j = id && id <= UINT32_MAX ? cluster_job(c, (uint32_t)id) : NULL;
     const uint32_t *ids;
 
-    if (!id || id > UINT32_MAX || *end != '+')
-        return a->walk.code;
-    return cluster_job(a->ctld->cluster, (uint32_t)id) ||
-                   cluster_array_jobs(a->ctld->cluster, (uint32_t)id, &ids)
-               ? ESLURM_NOT_WHOLE_HET_JOB
-               : a->walk.code;
+    *ret_rest = rest;
+    if (!j && id && id <= UINT32_MAX && cluster_array_jobs(c, (uint32_t)id, &ids))
+        j = cluster_job(c, ids[0]);
+    return j;
+}
+
+/* An id without a filter or a step that would have named a part of an array, or of no array "12+". */
+static bool hides_nothing(const struct action *a, const struct job *j, const char *rest)
+{
+    bool part = *rest == '_' ? j->rec->has_array_job_id : a->walk.code == ESLURM_NOT_HET_JOB;
+
+    return part && !strchr(rest, '.') && !a->req->filter && !a->private;
+}
+
+/* What is wrong with an id that names nothing.  Of a job that is there no single component is
+ * suspended, whether it has one of this number or not; nobody cancels what another's job has not. */
+static int missing_code(const struct action *a)
+{
+    int code = a->walk.code;
+    const char *rest;
+    const struct job *j = job_before(a, &rest);
+
+    if (!j)
+        return code;
+    switch (a->req->verb) {
+    case PST__JOB_VERB__VERB_SUSPEND:
+    case PST__JOB_VERB__VERB_RESUME:
+        return *rest == '+' ? ESLURM_NOT_WHOLE_HET_JOB : code;
+    case PST__JOB_VERB__VERB_CANCEL:
+        return hides_nothing(a, j, rest) && !may_manage(a, j) ? ESLURM_ACCESS_DENIED : code;
+    default:
+        return code;
+    }
 }
 
 /* No job here has the id: another cluster of the federation that gave the number may know it. */

@@ -172,6 +172,8 @@ def test_output_of_one_task_and_of_none(c):
     assert srun(c, "-n3", "-o", "none", "echo", "x").out == ""
     done = srun(c, "-n2", "-e", "none", "bash", "-c", "echo o; echo e >&2")
     assert (done.out, done.err) == ("o\no\n", "")
+    done = srun(c, "-n2", "-o", "1", "bash", "-c", "echo o$SLURM_PROCID; echo e$SLURM_PROCID >&2")
+    assert (done.out, done.err) == ("o1\ne1\n", "")  # where the output goes errors go
 
 
 def test_output_files(c):
