@@ -114,7 +114,7 @@ static void count_map_tasks(struct srun_part *p)
                       OPT_FROM_ARGV, NULL); /* a number */
 }
 
-/* SLURM_TEST_EXEC, LaunchParameters=test_exec, --bcast: the program must be one on this host too. */
+/* SLURM_TEST_EXEC, LaunchParameters=test_exec, --bcast: the program must be one here too. */
 static int test_command(struct srun *s, const struct srun_part *p)
 {
     const char *name = p->argv[p->first];

@@ -545,7 +545,7 @@ static uint64_t least_cpus(const struct demand *d)
 }
 
 /* Has the partition the CPUs for all tasks, but too few nodes for so few on each?  Such a job waits
- * for nothing: Slurm refuses it, and lets one wait that asks for more nodes or CPUs than there are. */
+ * for nothing and is refused; one that asks for more nodes or CPUs than there are may wait. */
 static bool too_few_a_node(const struct cluster *c, const struct partition *p,
                            const struct demand *d)
 {

@@ -311,7 +311,7 @@ static const struct job *job_before(const struct action *a, const char **ret_res
     return j;
 }
 
-/* An id without a filter or a step that would have named a part of an array, or of no array "12+". */
+/* An id without filter and step that would have named a part of an array, or "12+" of no array. */
 static bool hides_nothing(const struct action *a, const struct job *j, const char *rest)
 {
     bool part = *rest == '_' ? j->rec->has_array_job_id : a->walk.code == ESLURM_NOT_HET_JOB;
@@ -319,8 +319,8 @@ static bool hides_nothing(const struct action *a, const struct job *j, const cha
     return part && !strchr(rest, '.') && !a->req->filter && !a->private;
 }
 
-/* What is wrong with an id that names nothing.  Of a job that is there no single component is
- * suspended, whether it has one of this number or not; nobody cancels what another's job has not. */
+/* What is wrong with an id that names nothing.  No single component of a job is suspended, whether
+ * the job has one of this number or not; nobody cancels a task of another's array, there or not. */
 static int missing_code(const struct action *a)
 {
     int code = a->walk.code;
