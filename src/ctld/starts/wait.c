@@ -343,6 +343,7 @@ static int immediate_code(const struct waiter *w, const struct job *j)
         return ESLURM_PARTITION_DOWN;
     case PST__JOB_REASON__REASON_PARTITION_CONFIG:
     case PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT:
+    case PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT:
         return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     case PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL:
         return ESLURM_NODE_NOT_AVAIL;
