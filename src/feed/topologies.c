@@ -87,19 +87,19 @@ struct topologies *topologies_unref(struct topologies *t)
 
 size_t topologies_count(const struct topologies *t)
 {
-    return t->n;
+    return t ? t->n : 0;
 }
 
 const struct topo *topologies_nth(const struct topologies *t, size_t i)
 {
-    return i < t->n ? t->topos[i] : NULL;
+    return t && i < t->n ? t->topos[i] : NULL;
 }
 
 const struct topo *topologies_named(const struct topologies *t, const char *name)
 {
     if (!name || !*name)
         return topologies_nth(t, 0);
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; t && i < t->n; i++)
         if (strcmp(topo_get_spec(t->topos[i])->name, name) == 0)
             return t->topos[i];
     return NULL;
@@ -107,12 +107,12 @@ const struct topo *topologies_named(const struct topologies *t, const char *name
 
 const char *topologies_node(const struct topologies *t, uint32_t node)
 {
-    return node < t->nnames ? t->names[node] : NULL;
+    return t && node < t->nnames ? t->names[node] : NULL;
 }
 
 bool topologies_yaml(const struct topologies *t)
 {
-    return t->yaml;
+    return t && t->yaml;
 }
 
 const struct topo_source *topologies_source(const struct topologies *t, const struct topo *topo)
@@ -266,7 +266,7 @@ int topologies_expand(const struct topologies *t, const char *function, size_t l
         return -EINVAL;
     if (!with && hostlist_parse_most(unit, UNITS_LISTED, &names, NULL) < 0)
         return -ENOENT;
-    for (size_t i = 0; r == -ENOENT && i < t->n; i++) {
+    for (size_t i = 0; t && r == -ENOENT && i < t->n; i++) {
         if (topo_get_spec(t->topos[i])->kind != TOPO_FLAT)
             r = with ? expand_with(t->topos[i], nodes, nnodes, bm)
                      : expand_units(t->topos[i], names, bm);

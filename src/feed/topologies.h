@@ -1,6 +1,7 @@
 /* topologies.h - the topologies of a cluster at one time, for every thread
  *
- * Immutable and counted.  The first is the cluster's default. */
+ * Immutable and counted.  The first is the cluster's default.  Where a set is read, NULL is one
+ * without topologies and nodes. */
 #pragma once
 
 #include <stdbool.h>

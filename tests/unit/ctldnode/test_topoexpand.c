@@ -49,6 +49,8 @@ static const struct row {
     { "node{n[1-}", NULL },
     { "n[1-,feature{gpu}", NULL },
     { "blockwith{n9}", NULL }, /* no such node */
+    { "blockwith{n0}", NULL }, /* no topology has it */
+    { "switch{s1}", NULL },
 };
 
 static void test_rows(void **state)
