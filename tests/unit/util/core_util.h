@@ -21,7 +21,7 @@ extern const struct ctld_service schedfeed_service, imex_service;
 struct core {
     struct ctld ctld;
     char dir[128];
-    const struct ctld_service *services[8];
+    const struct ctld_service *services[24];
 };
 
 UTIL int core_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
@@ -30,16 +30,14 @@ UTIL int core_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data
     return -EUCLEAN; /* the log is new */
 }
 
-/* lines: of slurm.conf beside the least; more: a service beside those of the scheduler, or NULL. */
-UTIL void core_begin(struct core *c, const char *lines, const struct ctld_service *more)
+/* With the configuration in c->ctld.conf and the services of c->services. */
+UTIL void core_open(struct core *c)
 {
     struct err err = { .text = "" };
     struct journal_config config = { .dir = c->dir };
 
-    *c = (struct core){ .services = { &schedfeed_service, &imex_service, more } };
     log_set_level(LOG_QUIET);
     folder_make(c->dir, sizeof(c->dir), "core");
-    c->ctld.conf = conf_with_lines(lines);
     c->ctld.cluster = new_cluster();
     assert_int_equal(journal_open(&config, core_record, NULL, &c->ctld.journal, &err), 0);
     assert_int_equal(journal_start(c->ctld.journal), 0);
@@ -49,6 +47,14 @@ UTIL void core_begin(struct core *c, const char *lines, const struct ctld_servic
         fail_msg("%s", err.text);
     if (!c->ctld.cleanings) /* of a service that few tests name, and many jobs need */
         assert_int_equal(cleanings_new(&c->ctld.cleanings), 0);
+}
+
+/* lines: of slurm.conf beside the least; more: a service beside those of the scheduler, or NULL. */
+UTIL void core_begin(struct core *c, const char *lines, const struct ctld_service *more)
+{
+    *c = (struct core){ .services = { &schedfeed_service, &imex_service, more } };
+    c->ctld.conf = conf_with_lines(lines);
+    core_open(c);
 }
 
 UTIL void core_end(struct core *c)
