@@ -38,13 +38,13 @@ static size_t n_tolds;
 static void keep_told(struct conn *conn, const struct frame *f)
 {
     const struct wire_op_info *info = wire_op_info(f->op);
-    const ProtobufCMessageDescriptor *desc = f->flags & FRAME_ERROR      ? &pst__error__descriptor
-                                             : !(f->flags & FRAME_REPLY) ? info->request
-                                             /* here every client that submits waits */
-                                             : f->op == OP_JOB_SUBMIT ? &pst__job_status__descriptor
-                                                                      : info->reply;
+    const ProtobufCMessageDescriptor *desc = f->flags & FRAME_ERROR   ? &pst__error__descriptor
+                                             : f->flags & FRAME_REPLY ? info->reply
+                                                                      : info->request;
     ProtobufCMessage *msg = desc ? protobuf_c_message_unpack(desc, NULL, f->len, f->body) : NULL;
 
+    if (!msg && f->op == OP_JOB_SUBMIT) /* a client that waits: the states of its job */
+        msg = protobuf_c_message_unpack(&pst__job_status__descriptor, NULL, f->len, f->body);
     assert_true(n_tolds < ARRAY_SIZE(tolds));
     tolds[n_tolds++] = (struct told){ .conn = conn, .op = f->op, .flags = f->flags, .msg = msg };
 }
