@@ -325,13 +325,19 @@ static void register_tres(struct admin_run *run, const char *full)
     run_txn(run, "Add TRES", NULL, NULL, NULL, where, info);
 }
 
-static bool same_cluster(const Pst__AcctClusterRecord *a, const Pst__AcctClusterRecord *b)
+static bool says_as_before(const char *said, const char *had)
 {
-    return a->control_host && b->control_host && strcmp(a->control_host, b->control_host) == 0 &&
-           a->control_port == b->control_port && a->protocol == b->protocol &&
-           a->flags == b->flags && a->tres && b->tres && strcmp(a->tres, b->tres) == 0 &&
-           (!b->control_addrs ||
-            (a->control_addrs && strcmp(a->control_addrs, b->control_addrs) == 0));
+    return !said || (had && strcmp(said, had) == 0);
+}
+
+/* Does the registration say nothing that the record has not?  Controllers register with every
+ * connection, on a quiet cluster each minute. */
+static bool same_cluster(const Pst__AcctClusterRecord *had, const Pst__AcctClusterRecord *said)
+{
+    return had->control_port == said->control_port && had->protocol == said->protocol &&
+           had->flags == said->flags && says_as_before(said->control_host, had->control_host) &&
+           says_as_before(said->control_addrs, had->control_addrs) &&
+           says_as_before(said->tres, had->tres);
 }
 
 static void register_cluster(struct admin_run *run, void *arg)
