@@ -187,8 +187,8 @@ static void test_keep_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keep),     cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_cut),      cmocka_unit_test(test_no_store),
+        cmocka_unit_test(test_keep),        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_cut),         cmocka_unit_test(test_no_store),
         cmocka_unit_test(test_keep_change),
     };
 

@@ -134,9 +134,9 @@ static void test_refused(void **state)
     (void)state;
     begin();
     lsn = core.ctld.applied_lsn;
-    assert_int_equal(bring("{'version':1,'account':{'name':'bio'}},{'version':2,'account':{}}",
-                           &version),
-                     EPST_BAD_REQUEST);
+    assert_int_equal(
+        bring("{'version':1,'account':{'name':'bio'}},{'version':2,'account':{}}", &version),
+        EPST_BAD_REQUEST);
     assert_int_equal(bring("{'version':1}", &version), EPST_BAD_REQUEST);
     assert_false(has_account("bio"));
     assert_int_equal(core.ctld.applied_lsn, lsn);
@@ -257,9 +257,9 @@ static void test_bad_post(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rest),      cmocka_unit_test(test_full),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_durable),
-        cmocka_unit_test(test_pieces),    cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_rest),     cmocka_unit_test(test_full),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_durable),
+        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_bad_post),
     };
 
