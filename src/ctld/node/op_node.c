@@ -336,12 +336,18 @@ static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, stru
     return 0;
 }
 
+static bool goes_down(const struct node *n)
+{
+    return n->rec->state == PST__NODE_STATE__NODE_DOWN || n->rec->state_flags & FLAG(POWER_DOWN);
+}
+
+/* Those of the list that refused keep their jobs. */
 static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const char *why)
 {
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
-        if (n && n->jobs)
+        if (n && n->jobs && goes_down(n))
             nodeloss_by_hand(ctld, n, why);
     }
 }

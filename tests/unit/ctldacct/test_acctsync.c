@@ -15,7 +15,21 @@ static void count_change(struct ctld *ctld)
     changed++;
 }
 
-static const struct ctld_service listener = { .name = "listener", .acct_changed = count_change };
+static unsigned numbered; /* transactions that bring a version */
+
+static void see_versions(struct ctld *ctld, const Pst__Transaction *tx, struct strbuf *notes)
+{
+    bool any = false;
+
+    (void)ctld, (void)notes;
+    for (size_t i = 0; i < tx->n_events; i++)
+        any = any || (tx->events[i]->acct_change && tx->events[i]->acct_change->has_version);
+    numbered += any;
+}
+
+static const struct ctld_service listener = { .name = "listener",
+                                              .acct_changed = count_change,
+                                              .note = see_versions };
 static const struct ctld_service *const services[] = { &acctsync_service, &listener, NULL };
 
 static struct core core;
@@ -23,7 +37,7 @@ static struct conn *dbd;
 
 static void begin(void)
 {
-    changed = 0;
+    changed = numbered = 0;
     coreask_begin(&core, "", services);
     dbd = coreask_connect(0);
 }
@@ -216,6 +230,7 @@ static void test_pieces(void **state)
     post(1200, 5000, &said);
     coreask_turn(&core);
     assert_int_equal(core.ctld.applied_lsn, lsn + 3);
+    assert_int_equal(numbered, 1);
     assert_true(has_account("a0") && has_account("a1199"));
     assert_int_equal(core.ctld.cluster->rec->acct_version, 5000);
     assert_int_equal(changed, 1);

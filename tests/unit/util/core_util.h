@@ -21,7 +21,7 @@ extern const struct ctld_service schedfeed_service, imex_service;
 struct core {
     struct ctld ctld;
     char dir[128];
-    const struct ctld_service *services[24];
+    const struct ctld_service *services[64];
 };
 
 UTIL int core_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)

@@ -14,6 +14,7 @@
 #include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/loop.h"
+#include "ctld/core/observe.h"
 #include "wire/errors.h"
 
 #pragma GCC diagnostic push
