@@ -291,7 +291,7 @@ static void respell_records(struct ctld *ctld, int64_t now_us)
     struct topology *t = ctld->topology;
     Pst__Transaction *tx;
 
-    if (!t->respell)
+    if (!t->respell || t->rebuild) /* a record changed since: `live` comes first */
         return;
     t->respell = false;
     tx = tx_new(now_us);
