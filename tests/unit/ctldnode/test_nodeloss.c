@@ -33,6 +33,13 @@ static void no_kill(Pst__JobRecord *r)
     SET(r, no_kill, true);
 }
 
+static void no_kill_batch(Pst__JobRecord *r)
+{
+    SET(r, no_kill, true);
+    SET(r, batch, true);
+    assert_int_equal(pb_set_str(&r->batch_host, "n0"), 0);
+}
+
 static void interactive(Pst__JobRecord *r)
 {
     SET(r, requeue, true); /* srun and salloc: nobody could start them again */
@@ -50,7 +57,9 @@ static const struct {
     { requeues, 1, 0, "", false, AGAIN },
     { interactive, 1, 0, "", false, FAILS },
     { no_kill, 2, 1, "", false, GOES_ON },
-    { no_kill, 1, 0, "", false, FAILS }, /* nothing is left of it */
+    { no_kill, 1, 0, "", false, FAILS },       /* nothing is left of it */
+    { no_kill_batch, 2, 0, "", false, FAILS }, /* its script is lost */
+    { no_kill_batch, 2, 1, "", false, GOES_ON },
     { batch, 2, 1, "", true, FAILS },
     { batch, 2, 1, "SchedulerParameters=requeue_on_resume_failure\n", true, AGAIN },
     { batch, 2, 1, "SchedulerParameters=requeue_on_resume_failure\n", false, FAILS },

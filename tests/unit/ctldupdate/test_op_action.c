@@ -225,9 +225,13 @@ static void test_arrays(void **state)
     assert_int_equal(reply->n_results, 2);
     assert_string_equal(reply->results[0]->id, "10_[2-4]");
     assert_string_equal(reply->results[1]->id, "10_1");
-    assert_int_equal(act(ann, "{'verb':'VERB_CANCEL','ids':['11'],'one_task':true}"), 0);
-    assert_int_equal(state_of(11), JOB_STATE(CANCELLED));
-    assert_int_equal(state_of(10), JOB_STATE(PENDING));
+    /* 10 is the number of the array, and of the record of its waiting tasks */
+    assert_int_equal(act(ann, "{'verb':'VERB_CANCEL','ids':['10'],'one_task':true}"), 0);
+    assert_int_equal(state_of(10), JOB_STATE(CANCELLED));
+    assert_int_equal(state_of(11), JOB_STATE(PENDING));
+    end();
+    begin("");
+    (void)core_job(&core, 10, waiting_tasks);
     assert_int_equal(act(ann, "{'verb':'VERB_CANCEL','ids':['10_[2-3]']}"), 0);
     assert_string_equal(cluster_job(core.ctld.cluster, 10)->rec->array_tasks, "4");
     end();
@@ -255,6 +259,8 @@ static void test_many(void **state)
 
         assert_int_equal(coreask_answer(ann, OP_JOB_ACTION, &msg), 0);
         assert_int_equal(((Pst__JobActionReply *)msg)->n_results, 10000);
+        for (uint32_t i = 0; i < 10000; i++)
+            assert_int_equal(((Pst__JobActionReply *)msg)->results[i]->job_id, i + 1);
         protobuf_c_message_free_unpacked(msg, NULL);
     }
     for (size_t pos = 0; (v = cluster_next_job(core.ctld.cluster, &pos));)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/timefmt.h"
+#include "ctld/core/contents.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/loop.h"
@@ -165,6 +166,18 @@ UTIL size_t coreask_count(const struct conn *conn, unsigned op)
     return n;
 }
 
+/* What the thread of a connection makes of a submission. */
+UTIL void read_contents(struct cmd *cmd)
+{
+    size_t len = protobuf_c_message_get_packed_size(cmd->msg);
+    _cleanup_free_ uint8_t *body = malloc(len + 1);
+
+    assert_non_null(body);
+    (void)protobuf_c_message_pack(cmd->msg, body);
+    assert_int_equal(contents_of_request(cmd->msg, &cmd->contents, &cmd->n_contents), 0);
+    assert_int_equal(contents_digest(cmd->msg, body, len), 0);
+}
+
 /* Send a request as this connection's user, whom the host calls `name` (NULL: root). */
 UTIL void coreask_send(struct core *c, struct conn *from, const char *name, unsigned op,
                        const char *json)
@@ -178,6 +191,10 @@ UTIL void coreask_send(struct core *c, struct conn *from, const char *name, unsi
     cmd->id = ++from->last_id;
     cmd->msg = from_json(wire_op_info(op)->request, json);
     cmd->caller = name ? strdup(name) : NULL;
+    cmd->user_name = strdup(name ? name : "root");
+    cmd->group_name = strdup(name ? "users,video" : "root");
+    if (op == OP_JOB_SUBMIT)
+        read_contents(cmd);
     cmd->uid = from->peer.uid;
     cmd->gid = from->peer.gid;
     assert_true(core_post(&c->ctld, cmd));

@@ -7,16 +7,20 @@
 #define COREFULL(X)                                                                                \
     X(topology)                                                                                    \
     X(asking)                                                                                      \
-    X(feedlimits) X(completewait) X(schedfeed) X(nodesback) X(shares) X(licenses) X(feasible)      \
-        X(passnotes) X(views) X(programs) X(hooks) X(prologs) X(owners) X(cleaning) X(imex)        \
-            X(stepvnis) X(mail) X(wait) X(plannednodes) X(decisions) X(joblimits) X(gang)          \
-                X(nodeids) X(membership) X(links) X(nodetopology) X(nodewatch) X(health) X(reboot) \
-                    X(powersave) X(steps) X(stepends) X(stepops) X(async) X(siteprologs)           \
-                        X(lifecycle) X(jobrecover) X(nodeloss) X(resv) X(resvlife) X(jobtimes)     \
-                            X(minutes) X(depends) X(jobsubmit) X(submitkeys) X(submit) X(action)   \
-                                X(update) X(assocquery) X(sharequery) X(prioquery) X(explain)      \
-                                    X(nodeops) X(nodetable) X(partops) X(configops) X(diagops)     \
-                                        X(admin)
+    X(feedlimits)                                                                                  \
+    X(completewait)                                                                                \
+    X(schedfeed)                                                                                   \
+    X(nodesback)                                                                                   \
+    X(shares)                                                                                      \
+    X(licenses) X(feasible) X(passnotes) X(views) X(programs) X(hooks) X(prologs) X(owners)        \
+        X(cleaning) X(imex) X(stepvnis) X(mail) X(wait) X(plannednodes) X(decisions) X(joblimits)  \
+            X(gang) X(nodeids) X(membership) X(links) X(nodetopology) X(nodewatch) X(health)       \
+                X(reboot) X(powersave) X(steps) X(stepends) X(stepops) X(async) X(siteprologs)     \
+                    X(lifecycle) X(jobrecover) X(nodeloss) X(resv) X(resvlife) X(jobtimes)         \
+                        X(minutes) X(depends) X(jobsubmit) X(submitkeys) X(submit) X(action)       \
+                            X(update) X(assocquery) X(sharequery) X(prioquery) X(explain)          \
+                                X(nodeops) X(nodetable) X(partops) X(configops) X(diagops)         \
+                                    X(admin)
 
 #define COREFULL_DECLARE(name) extern const struct ctld_service name##_service;
 COREFULL(COREFULL_DECLARE)
@@ -36,11 +40,16 @@ static struct conn *root, *ann, *bob; /* users 0, 1000 and 1001 */
  * changes.  What is over stays, though it is long ago. */
 UTIL void corefull_begin(const char *lines, uint32_t nodes)
 {
+    Pst__Transaction *tx;
     char text[900];
 
     (void)snprintf(text, sizeof(text), "MinJobAge=3000000000\nSlurmdTimeout=0\n%s", lines);
     coreask_begin(&core, text, corefull_services);
     observe_init(&core.ctld);
+    tx = tx_new(T0);
+    SET(tx_cluster(tx), next_job_id, (uint32_t)conf_num(core.ctld.conf, CONF_FIRST_JOB_ID));
+    SET(tx_cluster(tx), next_db_id, 1);
+    apply_ok(core.ctld.cluster, tx);
     if (nodes)
         core_nodes(&core, nodes, 4);
     for (uint32_t i = 0; i < nodes; i++)
