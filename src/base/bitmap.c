@@ -249,8 +249,8 @@ static const char *take_index(const char *p, uint32_t *ret)
 }
 
 /* Walk the list; with `set`, set its bits.  Two passes keep a refused text from changing
- * anything. */
-static int walk_list(struct bitmap *bm, const char *text, bool set, struct err *err)
+ * anything.  cut: bits that there are not are left out. */
+static int walk_list(struct bitmap *bm, const char *text, bool set, bool cut, struct err *err)
 {
     for (const char *p = text; *p;) {
         const char *start = p;
@@ -262,10 +262,10 @@ static int walk_list(struct bitmap *bm, const char *text, bool set, struct err *
             p = take_index(p + 1, &hi);
         if (!p || hi < lo || (*p && *p != ',') || (*p == ',' && !p[1]))
             return err_set(err, -EINVAL, "index list: bad range at '%.64s'", start);
-        if (hi >= bm->nbits)
+        if (hi >= bm->nbits && !cut)
             return err_set(err, -ERANGE, "index list: %u is not below %u", hi, bm->nbits);
-        if (set)
-            bitmap_set_range(bm, lo, hi - lo + 1);
+        if (set && lo < bm->nbits)
+            bitmap_set_range(bm, lo, MIN(hi, bm->nbits - 1) - lo + 1);
         if (*p == ',')
             p++;
     }
@@ -274,7 +274,14 @@ static int walk_list(struct bitmap *bm, const char *text, bool set, struct err *
 
 int bitmap_parse(struct bitmap *bm, const char *text, struct err *err)
 {
-    int r = walk_list(bm, text, false, err);
+    int r = walk_list(bm, text, false, false, err);
 
-    return r < 0 ? r : walk_list(bm, text, true, err);
+    return r < 0 ? r : walk_list(bm, text, true, false, err);
+}
+
+int bitmap_parse_within(struct bitmap *bm, const char *text)
+{
+    int r = walk_list(bm, text, false, true, NULL);
+
+    return r < 0 ? r : walk_list(bm, text, true, true, NULL);
 }

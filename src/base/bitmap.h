@@ -63,3 +63,5 @@ int bitmap_format(const struct bitmap *bm, char **ret_text);
 /* Set the bits named by text ("0-3,8"), leaving others; nothing changes on failure.  "" is fine.
  * Errors: -EINVAL, -ERANGE beyond nbits. */
 int bitmap_parse(struct bitmap *bm, const char *text, struct err *err);
+/* The same, with numbers from nbits on left out.  -EINVAL, and nothing changes. */
+int bitmap_parse_within(struct bitmap *bm, const char *text);

@@ -31,7 +31,7 @@ static void fill_nodes(struct feed *f, const struct cluster *c, const Pst__Reser
     f->resv.node_ids = ids;
 }
 
-/* CPUs of the cores it holds of one node. */
+/* CPUs of the cores it holds of one node; cores that the node has not any more are dropped. */
 static uint64_t *cpus_of(const struct node *n, const char *list, uint32_t *ret_nwords)
 {
     uint32_t threads = n->rec->threads_per_core ? n->rec->threads_per_core : 1;
@@ -43,8 +43,7 @@ static uint64_t *cpus_of(const struct node *n, const char *list, uint32_t *ret_n
         free(bits);
         return NULL;
     }
-    /* our own text; cores beyond a shrunken node are dropped */
-    (void)bitmap_parse(cores, list, NULL);
+    (void)bitmap_parse_within(cores, list); /* our own text */
     BITMAP_FOREACH (cores, core)
         for (uint32_t t = core * threads; t < (core + 1) * threads && t < n->rec->cpus; t++)
             bits[t >> 6] |= UINT64_C(1) << (t & 63);

@@ -147,7 +147,7 @@ uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r, 
         must(NULL);
     for (size_t i = 0; i < r->n_cores; i++)
         if (strcmp(r->cores[i]->node, n->rec->name) == 0)
-            (void)bitmap_parse(cores, r->cores[i]->cores, NULL); /* our own text */
+            (void)bitmap_parse_within(cores, r->cores[i]->cores); /* our own text */
     BITMAP_FOREACH (cores, core)
         for (uint32_t t = core * threads; t < (core + 1) * threads && t < n->rec->cpus; t++)
             cpus[t >> 6] |= UINT64_C(1) << (t & 63);

@@ -203,7 +203,7 @@ static void mark_cores(struct ground *w, const Pst__ReservationRecord *other)
             bitmap_new(cores_of(n) ? cores_of(n) : 1, &w->taken[n->rec->node_id]) < 0)
             must(NULL);
         /* our own text */
-        (void)bitmap_parse(w->taken[n->rec->node_id], other->cores[i]->cores, NULL);
+        (void)bitmap_parse_within(w->taken[n->rec->node_id], other->cores[i]->cores);
     }
 }
 

@@ -179,6 +179,35 @@ static void test_text(void **state)
     }
 }
 
+/* Of numbers that are not below nbits, those that are. */
+static void test_text_within(void **state)
+{
+    static const struct {
+        const char *text;
+        int rc;
+        const char *shown;
+    } rows[] = {
+        { "3,99", 0, "3,99" },
+        { "100", 0, "" },
+        { "5,90-200", 0, "5,90-99" },
+        { "100-200,7", 0, "7" },
+        { "99999999999999999999,1", 0, "1" },
+        { "4,3-1", -EINVAL, "" },
+        { "4,200-", -EINVAL, "" },
+        { "", 0, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(bitmap_free) struct bitmap *bm = make(100);
+        _cleanup_free_ char *shown = NULL;
+
+        assert_int_equal(bitmap_parse_within(bm, rows[i].text), rows[i].rc);
+        assert_int_equal(bitmap_format(bm, &shown), 0);
+        assert_string_equal(shown, rows[i].shown);
+    }
+}
+
 static void test_text_round_trip(void **state)
 {
     uint32_t seed = 99;
@@ -199,9 +228,9 @@ static void test_text_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set_operations),  cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_round_trip),
+        cmocka_unit_test(test_set_operations), cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_within),    cmocka_unit_test(test_text_round_trip),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
