@@ -75,8 +75,7 @@ static void test_components(void **state)
                                                        "'dependency':'after:1'},'hold':true}]",
                                NULL),
                      0);
-    assert_int_equal(submitted(1)->priority, 0);
-    assert_int_equal(submitted(2)->priority, 0);
+    assert_true(job_is_held(submitted(1)) && job_is_held(submitted(2)));
     assert_null(submitted(2)->dependency);
     corefull_end();
 }

@@ -57,7 +57,7 @@ static void test_eligible(void **state)
     assert_true(submitted(first)->eligible_us == then);
     assert_int_equal(submit_as(ann, JOB(",'partition':'p'") ",'hold':true", &id), 0);
     assert_false(submitted(id)->has_eligible_us);
-    assert_int_equal(submitted(id)->priority, 0);
+    assert_true(job_is_held(submitted(id)));
     (void)snprintf(json, sizeof(json), JOB(",'partition':'p','dependency':'afterany:%u'"), first);
     assert_int_equal(submit_as(ann, json, &id), 0);
     assert_false(submitted(id)->has_eligible_us);

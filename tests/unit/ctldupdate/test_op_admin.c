@@ -41,6 +41,8 @@ static const struct {
     const char *want; /* NULL: none */
 } flags[] = {
     { "'+steps'", 0, "Backfill,Steps" },
+    { "'+Accrue'", 0, "Accrue,Backfill,Steps" },
+    { "'-accrue'", 0, "Backfill,Steps" },
     { "'+Steps','-Backfill'", 0, "Steps" },
     { "'+Steps'", 0, "Steps" },
     { "'Gres'", EPST_BAD_REQUEST, "Steps" },
@@ -164,6 +166,53 @@ static void test_tokens(void **state)
     end_tokens();
 }
 
+/* How long the token is good, by what stands in it. */
+static int64_t life_of(const char *token)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const char *p = strchr(token, '.') + 1, *exp, *iat;
+    char text[1024];
+    size_t n = 0;
+    uint32_t bits = 0;
+
+    for (unsigned have = 0; *p != '.' && n + 1 < sizeof(text); p++) {
+        bits = bits << 6 | (uint32_t)(strchr(digits, *p) - digits);
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            text[n++] = (char)(bits >> have & 0xff);
+        }
+    }
+    text[n] = '\0';
+    exp = strstr(text, "\"exp\":");
+    iat = strstr(text, "\"iat\":");
+    assert_true(exp && iat);
+    return strtoll(exp + 6, NULL, 10) - strtoll(iat + 6, NULL, 10);
+}
+
+/* max_token_lifespan bounds what users ask for, and neither less nor root. */
+static void test_life(void **state)
+{
+    struct conn *daemon_user;
+    ProtobufCMessage *msg = NULL;
+
+    (void)state;
+    begin_tokens("AuthAltParameters=max_token_lifespan=60\n");
+    daemon_user = coreask_connect(1);
+    assert_int_equal(coreask(&core, daemon_user, "daemon", OP_TOKEN, "{'lifespan_s':600}", &msg),
+                     0);
+    assert_int_equal(life_of(((Pst__TokenReply *)msg)->token), 60);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    assert_int_equal(coreask(&core, daemon_user, "daemon", OP_TOKEN, "{'lifespan_s':10}", &msg), 0);
+    assert_int_equal(life_of(((Pst__TokenReply *)msg)->token), 10);
+    protobuf_c_message_free_unpacked(msg, NULL);
+    assert_int_equal(corefull_ask(root, OP_TOKEN, "{}", &msg), 0);
+    assert_int_equal(life_of(((Pst__TokenReply *)msg)->token), 1800); /* Slurm's default */
+    protobuf_c_message_free_unpacked(msg, NULL);
+    conn_unref(daemon_user);
+    end_tokens();
+}
+
 static void test_no_tokens(void **state)
 {
     struct conn *daemon_user;
@@ -205,7 +254,8 @@ int main(void)
         cmocka_unit_test(test_level),     cmocka_unit_test(test_flags),
         cmocka_unit_test(test_others),    cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_excepted),  cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_no_tokens), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_tokens), cmocka_unit_test(test_life),
+        cmocka_unit_test(test_words),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -84,6 +84,7 @@ static const struct {
     { "'topology':'nowhere'", ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE },
     { "'job_defaults':'DefCpuPerGPU=x'", ESLURM_INVALID_JOB_DEFAULTS },
     { "'job_defaults':'DefCpuPerNode=1'", ESLURM_INVALID_JOB_DEFAULTS },
+    { "'job_defaults':'Def=1'", ESLURM_INVALID_JOB_DEFAULTS },
 };
 
 static void test_values(void **state)
