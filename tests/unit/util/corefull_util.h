@@ -14,14 +14,57 @@
     X(shares)                                                                                      \
     X(licenses)                                                                                    \
     X(feasible)                                                                                    \
-    X(passnotes) X(views) X(programs) X(hooks) X(prologs) X(owners) X(cleaning) X(imex)            \
-        X(stepvnis) X(mail) X(wait) X(plannednodes) X(decisions) X(joblimits) X(gang) X(nodeids)   \
-            X(membership) X(links) X(nodetopology) X(nodewatch) X(health) X(reboot) X(powersave)   \
-                X(steps) X(stepends) X(stepops) X(async) X(siteprologs) X(lifecycle) X(jobrecover) \
-                    X(nodeloss) X(resv) X(resvlife) X(jobtimes) X(minutes) X(depends) X(jobsubmit) \
-                        X(submitkeys) X(submit) X(action) X(update) X(assocquery) X(sharequery)    \
-                            X(prioquery) X(explain) X(nodeops) X(nodetable) X(partops)             \
-                                X(configops) X(diagops) X(admin)
+    X(passnotes)                                                                                   \
+    X(views)                                                                                       \
+    X(programs)                                                                                    \
+    X(hooks)                                                                                       \
+    X(prologs)                                                                                     \
+    X(owners)                                                                                      \
+    X(cleaning)                                                                                    \
+    X(imex)                                                                                        \
+    X(stepvnis)                                                                                    \
+    X(mail)                                                                                        \
+    X(wait)                                                                                        \
+    X(plannednodes)                                                                                \
+    X(decisions)                                                                                   \
+    X(joblimits)                                                                                   \
+    X(gang)                                                                                        \
+    X(nodeids)                                                                                     \
+    X(membership)                                                                                  \
+    X(links)                                                                                       \
+    X(nodetopology)                                                                                \
+    X(nodewatch)                                                                                   \
+    X(health)                                                                                      \
+    X(reboot)                                                                                      \
+    X(powersave)                                                                                   \
+    X(steps)                                                                                       \
+    X(stepends)                                                                                    \
+    X(stepops)                                                                                     \
+    X(async)                                                                                       \
+    X(siteprologs)                                                                                 \
+    X(lifecycle)                                                                                   \
+    X(jobrecover)                                                                                  \
+    X(nodeloss)                                                                                    \
+    X(resv)                                                                                        \
+    X(resvlife)                                                                                    \
+    X(jobtimes)                                                                                    \
+    X(minutes)                                                                                     \
+    X(depends)                                                                                     \
+    X(jobsubmit)                                                                                   \
+    X(submitkeys)                                                                                  \
+    X(submit)                                                                                      \
+    X(action)                                                                                      \
+    X(update)                                                                                      \
+    X(assocquery)                                                                                  \
+    X(sharequery)                                                                                  \
+    X(prioquery)                                                                                   \
+    X(explain)                                                                                     \
+    X(nodeops)                                                                                     \
+    X(nodetable)                                                                                   \
+    X(partops)                                                                                     \
+    X(configops)                                                                                   \
+    X(diagops)                                                                                     \
+    X(admin)
 
 #define COREFULL_DECLARE(name) extern const struct ctld_service name##_service;
 COREFULL(COREFULL_DECLARE)
