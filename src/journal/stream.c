@@ -14,13 +14,16 @@
 #include "base/cleanup.h"
 
 #define WINDOW_BYTES (256u << 10)
+/* A reader that follows the log finds a few records at a time, and behind them zeros that were laid
+ * out ahead: it begins with little, and takes twice as much whenever all of it was there. */
+#define WINDOW_FIRST (8u << 10)
 /* Bytes hashed in search of a sound record behind a bad one, beyond which we take it for damage:
  * a tail made to cost quadratic time must not hold up a start. */
 #define TAIL_HASH_BUDGET (1u << 30)
 
 void stream_init(struct stream *s, int fd, uint64_t offset)
 {
-    *s = (struct stream){ .fd = fd, .offset = offset };
+    *s = (struct stream){ .fd = fd, .offset = offset, .ahead = WINDOW_FIRST };
 }
 
 void stream_done(struct stream *s)
@@ -32,6 +35,7 @@ void stream_done(struct stream *s)
 void stream_refresh(struct stream *s)
 {
     s->buf_len = 0;
+    s->ahead = WINDOW_FIRST;
 }
 
 long pread_full(int fd, void *buf, size_t n, uint64_t offset)
@@ -56,22 +60,24 @@ long pread_full(int fd, void *buf, size_t n, uint64_t offset)
 static long map_window(struct stream *s, size_t want, const uint8_t **ret)
 {
     uint64_t skip = s->offset - s->buf_offset;
-    size_t cap = MAX(want, (size_t)WINDOW_BYTES);
+    size_t more = MAX(want, s->ahead);
     long n;
 
     if (s->offset < s->buf_offset || skip > s->buf_len || s->buf_len - skip < want) {
-        if (cap > s->cap) {
-            uint8_t *p = realloc(s->buf, cap);
+        if (more > s->cap) {
+            uint8_t *p = realloc(s->buf, more);
 
             if (!p)
                 return -ENOMEM;
             s->buf = p;
-            s->cap = cap;
+            s->cap = more;
         }
         s->buf_len = 0;
-        n = pread_full(s->fd, s->buf, s->cap, s->offset);
+        n = pread_full(s->fd, s->buf, more, s->offset);
         if (n < 0)
             return n;
+        if ((size_t)n == more)
+            s->ahead = MIN(MAX(2 * s->ahead, (size_t)WINDOW_FIRST), (size_t)WINDOW_BYTES);
         s->buf_offset = s->offset;
         s->buf_len = (size_t)n;
         skip = 0;

@@ -7,10 +7,10 @@
 #include "journal/format.h"
 
 struct stream {
-    int fd;          /* borrowed */
-    uint64_t offset; /* of the next record */
-    uint8_t *buf;    /* a window of the file */
-    size_t cap;
+    int fd;            /* borrowed */
+    uint64_t offset;   /* of the next record */
+    uint8_t *buf;      /* a window of the file */
+    size_t cap, ahead; /* bytes of it, and to read next */
     uint64_t buf_offset;
     size_t buf_len;
 };

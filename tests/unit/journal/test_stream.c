@@ -263,13 +263,52 @@ static void test_pread(void **state)
     assert_int_equal(pread_full(-1, got, 1, 0), -EBADF);
 }
 
+/* Who follows a log whose file is laid out ahead reads little of it each time; who reads a long one
+ * has it in large pieces. */
+static void test_window(void **state)
+{
+    struct place *p = *state;
+    struct image *im = calloc(1, sizeof(*im));
+    uint64_t next = 1, end;
+    struct stream s;
+
+    assert_non_null(im);
+    image_begin(im, next);
+    stream_init(&s, open_image(p, im), FILE_HEADER_BYTES);
+    assert_int_equal(ftruncate(p->fd, 1 << 20), 0);
+    for (unsigned round = 0; round < 20; round++) {
+        image_batch(im, 1);
+        assert_int_equal(pwrite(p->fd, im->data, im->len, 0), (ssize_t)im->len);
+        stream_refresh(&s);
+        expect_lsn(&s, next++);
+        assert_true(s.cap <= 16u << 10);
+    }
+    end = im->len;
+    while (end < 200u << 10) {
+        size_t n;
+
+        image_begin(im, im->next);
+        while (im->n < 200)
+            image_batch(im, 20);
+        n = im->len - FILE_HEADER_BYTES;
+        assert_int_equal(pwrite(p->fd, im->data + FILE_HEADER_BYTES, n, (off_t)end), (ssize_t)n);
+        end += n;
+    }
+    stream_refresh(&s);
+    while (s.offset < end)
+        expect_lsn(&s, next++);
+    assert_true(s.cap >= 64u << 10 && s.cap <= 256u << 10);
+    stream_done(&s);
+    free(im);
+}
+
 int main(void)
 {
 #define PLACED(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {
         PLACED(test_in_order), PLACED(test_other_record), PLACED(test_no_byte_is_believed),
         PLACED(test_zeros),    PLACED(test_tail),         PLACED(test_header),
-        PLACED(test_pread),
+        PLACED(test_pread),    PLACED(test_window),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
