@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/err.h"
 
 #define BUCKETS 1024u
@@ -59,13 +60,10 @@ struct seen {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Signatures are as good as random; numbers of jobs fill the first words. */
+/* Of a job its number and its run's, which are mostly the same: a sum of words would be none. */
 static struct entry **bucket_of(struct seen *s, enum seen_kind kind, const uint8_t *key)
 {
-    uint32_t w[4];
-
-    memcpy(w, key, sizeof(w));
-    return &s->tables[kind].buckets[(w[0] ^ w[1] ^ w[2] ^ w[3]) % BUCKETS];
+    return &s->tables[kind].buckets[fnv_bytes(key, SEEN_KEY, FNV_BEGIN) % BUCKETS];
 }
 
 /* NULL: none, and there is no memory for one. */
