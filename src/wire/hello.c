@@ -118,13 +118,15 @@ int hello_bind(const struct tls *tls, uint8_t nonce[AUTH_NONCE_SIZE])
     uint8_t binding[TLS_BINDING_SIZE];
     int r = tls_binding(tls, binding);
 
-    return r < 0 ? r : handshake_bind(nonce, binding, sizeof(binding));
+    if (r == 0)
+        handshake_bind(nonce, binding, sizeof(binding));
+    return r;
 }
 
-int hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
-                     uint8_t ret_key[HANDSHAKE_SECRET_SIZE])
+void hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
+                      uint8_t ret_key[HANDSHAKE_SECRET_SIZE])
 {
-    return crypto_hmac(launch_key, HANDSHAKE_SECRET_SIZE, LAUNCH_TLS, strlen(LAUNCH_TLS), ret_key);
+    crypto_hmac(launch_key, HANDSHAKE_SECRET_SIZE, LAUNCH_TLS, strlen(LAUNCH_TLS), ret_key);
 }
 
 /* The name of the key that the launch key comes from. */
@@ -153,7 +155,8 @@ int hello_tls_key(const struct client_target *target, uint8_t *ret_id, size_t *r
         return -EINVAL;
     memcpy(mempcpy(ret_id, cred->mac.data, AUTH_MAC_SIZE), kid, n);
     *ret_len = AUTH_MAC_SIZE + n;
-    return hello_launch_tls(target->launch_key.data, ret_key);
+    hello_launch_tls(target->launch_key.data, ret_key);
+    return 0;
 }
 
 void hello_sent_done(struct hello_sent *sent)
@@ -190,7 +193,7 @@ static int find_node_secret(Pst__Hello *hello, const struct client_target *targe
     if (r == 0 && keys) {
         r = auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, other, &kid);
         if (r == 0)
-            r = idkey_mix(secret, other);
+            idkey_mix(secret, other);
         explicit_bzero(other, sizeof(other));
         hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */
     }
@@ -272,8 +275,7 @@ static int prove_hello(Pst__Hello *hello, const struct client_target *target,
         r = handshake_derive(secret, sent->bytes, sent->len, &sent->proofs);
     explicit_bzero(secret, sizeof(secret));
     if (r < 0 && !(err && err->text[0]))
-        return err_set(err, r, "Invalid authentication credential: cannot sign: %s",
-                       r == -ENOSYS ? "libsodium.so.23 is not installed" : strerror(-r));
+        return err_set(err, r, "Invalid authentication credential: cannot sign: %s", strerror(-r));
     hello->has_proof = true;
     hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
     return r;

@@ -35,8 +35,8 @@ int hello_bind(const struct tls *tls, uint8_t nonce[AUTH_NONCE_SIZE]);
 int hello_tls_key(const struct client_target *target, uint8_t *ret_id, size_t *ret_len,
                   uint8_t ret_key[HANDSHAKE_SECRET_SIZE]);
 /* The key of TLS that follows from a launch key. */
-int hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
-                     uint8_t ret_key[HANDSHAKE_SECRET_SIZE]);
+void hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
+                      uint8_t ret_key[HANDSHAKE_SECRET_SIZE]);
 
 /* What the caller keeps of its Hello until the reply. */
 struct hello_sent {

@@ -131,7 +131,7 @@ static int derive_launch_key(struct ctld *ctld, const struct node *n, const uint
         if (!slot.has_secret)
             keep_secret(k, id, slot.key, slot.secret);
         memcpy(ret_key, slot.secret, sizeof(slot.secret));
-        r = idkey_mix(ret_key, mac);
+        idkey_mix(ret_key, mac);
     }
     explicit_bzero(&slot, sizeof(slot));
     return r;

@@ -110,9 +110,8 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     made = auth_tokens_make(ctld->tokens, req->user ? req->user : own, core_now(), life, &token);
     if (made < 0) {
         core_error(ctld, cmd, made == -EPERM ? ESLURM_DISABLED : SLURM_ERROR,
-                   made == -EPERM    ? "tokens are made by the issuer whose keys jwks= names"
-                   : made == -ENOSYS ? "a token cannot be signed: libsodium is missing"
-                                     : "a token cannot be made for this name");
+                   made == -EPERM ? "tokens are made by the issuer whose keys jwks= names"
+                                  : "a token cannot be made for this name");
         return;
     }
     if (req->has_as_word && req->as_word)

@@ -2,9 +2,8 @@
  *
  * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all
  * verify, which makes rotation a second line.  Made by slurmctld on first start.  A JSON Web Key
- * Set (slurm.jwks) and a slurm.key of any bytes are read too, see keyset.h. libsodium is
- * loaded at first use of a key and libmunge at first use of munge (dlopen), so a command on the
- * local socket loads neither.  Thread-safe after auth_keys_load(). */
+ * Set (slurm.jwks) and a slurm.key of any bytes are read too, see keyset.h. libmunge is
+ * loaded at first use of munge (dlopen).  Thread-safe after auth_keys_load(). */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +27,7 @@ struct auth_keys *auth_keys_ref(struct auth_keys *keys);
 struct auth_keys *auth_keys_free(struct auth_keys *keys); /* drop a reference; always NULL */
 
 /* HMAC-SHA256 with the first key that has not expired; *ret_kid borrowed from keys.  Errors:
- * -ENOSYS no libsodium, -ENOKEY all have expired. */
+ * -ENOKEY all have expired. */
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
               uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
 /* Errors: -EACCES wrong mac, -ENOKEY unknown kid.  Constant time. */

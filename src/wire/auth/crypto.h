@@ -1,7 +1,7 @@
-/* crypto.h - what we need of libsodium, loaded when first needed (private to wire/)
+/* crypto.h - HMAC, signatures and shared secrets (private to wire/)
  *
- * Commands on the local socket never get here, so they do not pay for loading the library.
- * Thread-safe, but for one crypto_mac, which is one thread's at a time. */
+ * HMAC needs no library.  libsodium is loaded when the first signature is made or checked, which
+ * daemons do.  Thread-safe, but for one crypto_mac, which is one thread's at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,13 +10,13 @@
 
 #define CRYPTO_SHA256_SIZE 32u
 
-/* HMAC-SHA256.  Errors: -ENOSYS libsodium missing. */
-int crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len,
-                uint8_t mac[CRYPTO_SHA256_SIZE]);
+/* HMAC-SHA256 */
+void crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len,
+                 uint8_t mac[CRYPTO_SHA256_SIZE]);
 
 /* HMAC-SHA256 with one key over many messages, each in pieces: begin, add ..., end. */
 struct crypto_mac;
-/* also -ENOMEM */
+/* -ENOMEM */
 int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac);
 struct crypto_mac *crypto_mac_free(struct crypto_mac *mac); /* wipes the key; always NULL */
 void crypto_mac_begin(struct crypto_mac *mac);

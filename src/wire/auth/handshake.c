@@ -66,14 +66,12 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
     return 0;
 }
 
-int handshake_bind(uint8_t server_nonce[AUTH_NONCE_SIZE], const uint8_t *binding, size_t len)
+void handshake_bind(uint8_t server_nonce[AUTH_NONCE_SIZE], const uint8_t *binding, size_t len)
 {
     uint8_t bound[CRYPTO_SHA256_SIZE];
-    int r = crypto_hmac(binding, len, server_nonce, AUTH_NONCE_SIZE, bound);
 
-    if (r == 0)
-        memcpy(server_nonce, bound, AUTH_NONCE_SIZE);
-    return r;
+    crypto_hmac(binding, len, server_nonce, AUTH_NONCE_SIZE, bound);
+    memcpy(server_nonce, bound, AUTH_NONCE_SIZE);
 }
 
 int handshake_derive(const uint8_t secret[HANDSHAKE_SECRET_SIZE], const uint8_t *bytes, size_t len,

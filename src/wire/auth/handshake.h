@@ -33,8 +33,8 @@ struct handshake {
 int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hello *hello,
                     uint8_t **ret_bytes, size_t *ret_len);
 /* Inside TLS both ends make the nonce one of this connection too, so that nobody between two
- * connections passes a proof from one to the other.  -ENOSYS no libsodium. */
-int handshake_bind(uint8_t server_nonce[AUTH_NONCE_SIZE], const uint8_t *binding, size_t len);
-/* Errors: -ENOSYS no libsodium, -ENOMEM. */
+ * connections passes a proof from one to the other. */
+void handshake_bind(uint8_t server_nonce[AUTH_NONCE_SIZE], const uint8_t *binding, size_t len);
+/* -ENOMEM */
 int handshake_derive(const uint8_t secret[HANDSHAKE_SECRET_SIZE], const uint8_t *bytes, size_t len,
                      struct handshake *ret);

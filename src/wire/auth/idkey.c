@@ -244,18 +244,16 @@ int idkey_secret(const struct idkey *key, const uint8_t public_key[IDKEY_SIZE], 
     int r = crypto_agree(key->secret, public_key, shared);
 
     if (r == 0)
-        r = crypto_hmac(shared, sizeof(shared), label, strlen(label) + 1, secret);
+        crypto_hmac(shared, sizeof(shared), label, strlen(label) + 1, secret);
     explicit_bzero(shared, sizeof(shared));
     return r;
 }
 
-int idkey_mix(uint8_t secret[32], const uint8_t other[32])
+void idkey_mix(uint8_t secret[32], const uint8_t other[32])
 {
     uint8_t mixed[32];
-    int r = crypto_hmac(secret, 32, other, 32, mixed);
 
-    if (r == 0)
-        memcpy(secret, mixed, sizeof(mixed));
+    crypto_hmac(secret, 32, other, 32, mixed);
+    memcpy(secret, mixed, sizeof(mixed));
     explicit_bzero(mixed, sizeof(mixed));
-    return r;
 }

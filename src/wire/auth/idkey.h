@@ -49,7 +49,7 @@ int idkey_secret(const struct idkey *key, const uint8_t public_key[IDKEY_SIZE], 
                  uint8_t secret[32]);
 /* Of this secret and another one, which both ends must know too; with the MAC of a credential the
  * launch key of that credential at the node. */
-int idkey_mix(uint8_t secret[32], const uint8_t other[32]);
+void idkey_mix(uint8_t secret[32], const uint8_t other[32]);
 
 void idkey_text(const uint8_t public_key[IDKEY_SIZE], char text[IDKEY_TEXT]);
 /* Errors: -EINVAL. */

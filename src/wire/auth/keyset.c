@@ -68,12 +68,12 @@ bool keyset_is(const char *text, size_t len)
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
-static int set_secret(struct auth_key *key, const uint8_t *bytes, size_t n)
+static void set_secret(struct auth_key *key, const uint8_t *bytes, size_t n)
 {
     if (n != AUTH_KEY_SIZE)
-        return crypto_hmac(bytes, n, LENGTH_LABEL, strlen(LENGTH_LABEL), key->secret);
-    memcpy(key->secret, bytes, n);
-    return 0;
+        crypto_hmac(bytes, n, LENGTH_LABEL, strlen(LENGTH_LABEL), key->secret);
+    else
+        memcpy(key->secret, bytes, n);
 }
 
 /* All bytes of the file.  Its name comes from it, so that another key has another name. */
@@ -81,15 +81,11 @@ static int take_bytes(const char *text, size_t len, struct auth_keys *keys, stru
 {
     struct auth_key *key = &keys->keys[0];
     uint8_t name[CRYPTO_SHA256_SIZE];
-    int r;
 
     if (len < BYTES_MIN)
         return err_set(err, -EINVAL, "a key of %zu bytes, %u are the least", len, BYTES_MIN);
-    r = set_secret(key, (const uint8_t *)text, len);
-    if (r == 0)
-        r = crypto_hmac(key->secret, AUTH_KEY_SIZE, NAME_LABEL, strlen(NAME_LABEL), name);
-    if (r < 0)
-        return err_set(err, r, "libsodium.so.23 is not installed");
+    set_secret(key, (const uint8_t *)text, len);
+    crypto_hmac(key->secret, AUTH_KEY_SIZE, NAME_LABEL, strlen(NAME_LABEL), name);
     (void)snprintf(key->kid, sizeof(key->kid), "s%02x%02x%02x%02x", name[0], name[1], name[2],
                    name[3]);
     keys->n = 1;
@@ -162,8 +158,8 @@ static int read_secret(const json_t *k, struct auth_key *key, struct err *err)
         r = err_set(err, -EINVAL,
                     "k has to be %u bytes or more in base64, of at most %u characters", BYTES_MIN,
                     K_MAX);
-    else if (set_secret(key, bytes, (size_t)n) < 0)
-        r = err_set(err, -ENOSYS, "libsodium.so.23 is not installed");
+    else
+        set_secret(key, bytes, (size_t)n);
     explicit_bzero(bytes, sizeof(bytes));
     return r;
 }

@@ -20,7 +20,7 @@
 
 /* Is the file in one of the last two forms?  Else it is lines. */
 bool keyset_is(const char *text, size_t len);
-/* Fill keys.  Errors: -EINVAL, -EKEYEXPIRED all have expired, -ENOSYS no libsodium; err has a
+/* Fill keys.  Errors: -EINVAL, -EKEYEXPIRED all have expired; err has a
  * sentence without the file's name. */
 int keyset_parse(const char *text, size_t len, int64_t now_us, struct auth_keys *keys,
                  struct err *err);

@@ -18,7 +18,7 @@
 
 struct seal;
 
-/* Errors: -ENOSYS no libsodium, -ENOMEM. */
+/* -ENOMEM */
 int seal_new(const uint8_t key[SEAL_KEY_SIZE], struct seal **ret_seal);
 struct seal *seal_free(struct seal *seal); /* always NULL */
 /* The tag of the next frame. */

@@ -50,7 +50,7 @@ static int find_launch_key(void *arg, const uint8_t *id, size_t n, uint8_t ret_k
     pthread_mutex_unlock(&s->auth_lock);
     r = conn_launch_key(&s->config, keys, kid, id, launch_key);
     if (r == 0)
-        r = hello_launch_tls(launch_key, ret_key);
+        hello_launch_tls(launch_key, ret_key);
     explicit_bzero(launch_key, sizeof(launch_key));
     (void)auth_keys_free(keys); /* always NULL */
     return r;

@@ -196,7 +196,7 @@ static void check_node(struct check *k)
         r = k->keys ? auth_derive(k->keys, h->key_id, AUTH_FOR_HELLO, NULL, 0, other, NULL)
                     : -ENOKEY;
         if (r == 0)
-            r = idkey_mix(secret, other);
+            idkey_mix(secret, other);
         explicit_bzero(other, sizeof(other));
     }
     if (r == 0)

@@ -147,7 +147,7 @@ static void test_secret(void **state)
     assert_int_equal(idkey_secret(a, idkey_public(c), IDKEY_FOR_HELLO, ac), 0);
     assert_memory_equal(ab, ba, sizeof(ab));
     assert_memory_not_equal(ab, ac, sizeof(ab));
-    assert_int_equal(idkey_mix(ab, ac), 0);
+    idkey_mix(ab, ac);
     assert_memory_not_equal(ab, ba, sizeof(ab));
     assert_int_equal(idkey_secret(a, zeros, IDKEY_FOR_HELLO, ab), -EACCES);
     a = idkey_free(a);

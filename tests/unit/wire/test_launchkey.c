@@ -26,7 +26,7 @@ static void test_node_key(void **state)
     uint8_t want[AUTH_MAC_SIZE], key[AUTH_MAC_SIZE];
 
     memcpy(want, secret_of_node, sizeof(want));
-    assert_int_equal(idkey_mix(want, mac), 0);
+    idkey_mix(want, mac);
     assert_int_equal(conn_launch_key(&config, NULL, IDKEY_LAUNCH_KID, mac, key), 0);
     assert_memory_equal(key, want, sizeof(key));
     assert_int_equal(conn_launch_key(&config, NULL, IDKEY_LAUNCH_KID, other, key), 0);
