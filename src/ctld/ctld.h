@@ -202,6 +202,12 @@ struct ctld {
     char host[256];          /* short name */
     _Atomic int64_t boot_us; /* a standby, which answers, sets it anew when it leads */
     uint64_t applied_lsn;    /* of the last commit */
+    struct {                 /* when the writer of the journal is told of it; see loop.c */
+        bool may_wait;       /* the command at hand: nobody waits for what it commits */
+        bool now;            /* one of this batch's commands has somebody who waits */
+        uint64_t told_lsn;   /* the writer knows up to here */
+        int64_t due_mono_us; /* it is told then of the rest; 0: there is none */
+    } sync;
     atomic_bool disk_full;
     atomic_bool stopping;
     atomic_bool standby;      /* this controller does not lead: requests go to on_standby() */

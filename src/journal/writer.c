@@ -99,9 +99,14 @@ int journal_append(struct journal *j, const uint8_t *data, size_t len, uint64_t 
 
 void journal_commit(struct journal *j)
 {
+    uint64_t last;
+
     lock_journal(j);
-    j->commit_lsn = atomic_load(&j->last);
-    (void)pthread_cond_signal(&j->wake);
+    last = atomic_load(&j->last);
+    if (last > j->commit_lsn) { /* most batches of commands append nothing */
+        j->commit_lsn = last;
+        (void)pthread_cond_signal(&j->wake);
+    }
     unlock_journal(j);
 }
 

@@ -6,7 +6,11 @@
  * lane of the queue: the lanes take turns, one command each, and a batch gives them TURN_US, so
  * that a flood of commands of one user, or of nodes that dial in all at once, does not keep others
  * waiting for longer.  Design: docs/architecture.md, "one
- * writer". */
+ * writer".
+ *
+ * Some records nobody waits for: that a job runs, that a node is done with it (sync.may_wait).
+ * A batch of these alone is kept from the disk for LATER_US, or until the next batch that is not,
+ * with which it is written and synced.  Whoever reported it is told later that it is durable. */
 #include "ctld/core/loop.h"
 
 #include "base/cleanup.h"
@@ -19,6 +23,7 @@
 #define TURN_US 10000 /* what users have of a batch */
 #define OWN_US 20000  /* what the own, root's and the nodes' commands have of a batch */
 #define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
+#define LATER_US 10000             /* a record that nobody waits for waits so long for company */
 
 /* A test moves control away just before a request of srun's. */
 static bool is_moved(const struct cmd *cmd)
@@ -94,7 +99,10 @@ static bool run_cmd(struct ctld *ctld, struct cmd *cmd)
 
     if (conn && access_role(ACCESS_CTLD, cmd->op) != ACCESS_NODE)
         ctld->origin = (struct origin){ .peer = conn_peer(conn), .op = cmd->op };
+    ctld->sync.may_wait = false;
     go = run_kind(ctld, cmd);
+    if (!ctld->sync.may_wait)
+        ctld->sync.now = true;
     ctld->origin = (struct origin){ .peer = NULL };
     if (conn)
         (void)conn_unref(conn); /* always NULL */
@@ -119,11 +127,27 @@ static void run_users(struct ctld *ctld, int64_t until_mono_us)
         (void)run_and_free(ctld, cmd); /* to stop is the controller's own command */
 }
 
+/* Tell the writer of the journal, now or when it is due. */
+static void tell_writer(struct ctld *ctld)
+{
+    uint64_t last = journal_last(ctld->journal);
+    int64_t now = now_mono_us();
+
+    if (!ctld->sync.now && last > ctld->sync.told_lsn && !ctld->sync.due_mono_us)
+        ctld->sync.due_mono_us = now + LATER_US;
+    if (!ctld->sync.now && ctld->sync.due_mono_us > now)
+        return;
+    journal_commit(ctld->journal);
+    ctld->sync.told_lsn = last;
+    ctld->sync.due_mono_us = 0;
+    ctld->sync.now = false;
+}
+
 static void end_batch(struct ctld *ctld, int64_t began_mono_us)
 {
     uint64_t took_us;
 
-    journal_commit(ctld->journal);
+    tell_writer(ctld);
     services_batch_end(ctld);
     took_us = (uint64_t)(now_mono_us() - began_mono_us);
     ctld->stats.worst_stall_us = MAX(ctld->stats.worst_stall_us, took_us);
@@ -179,7 +203,9 @@ void core_run(struct ctld *ctld)
         int64_t t0;
 
         if (!own)
-            own = core_queue_take(ctld->queue, next_tick);
+            own = core_queue_take(ctld->queue, ctld->sync.due_mono_us
+                                                   ? MIN(next_tick, ctld->sync.due_mono_us)
+                                                   : next_tick);
         t0 = now_mono_us();
         while (own && go && now_mono_us() - t0 < OWN_US) { /* users wait while all nodes dial in */
             struct cmd *cmd = own;
@@ -188,9 +214,12 @@ void core_run(struct ctld *ctld)
             go = run_and_free(ctld, cmd);
         }
         run_users(ctld, now_mono_us() + (go ? TURN_US : STOP_US));
-        if (!go)
+        if (!go) {
             refuse_left(ctld, own);
+            ctld->sync.now = true;
+        }
         if (t0 >= next_tick) {
+            ctld->sync.now = true;
             services_tick(ctld);
             next_tick = t0 + SERVICE_TICK_US;
         }

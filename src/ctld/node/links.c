@@ -359,6 +359,14 @@ static void note_prolog_failed(struct ctld *ctld, const struct node *n, const Ps
         launchfail_prolog(ctld, j);
 }
 
+/* That jobs run, or that the node is done with them: commands have been told, and the node keeps it
+ * until it is durable.  What ends a job is waited for. */
+static bool may_wait(const Pst__NodeReport *rep)
+{
+    return !rep->n_ended && !rep->drain_reason && !rep->n_script_told && !rep->n_job_memory &&
+           !rep->n_prolog_done && !rep->has_prolog_failed_job && !rep->has_conf_digest;
+}
+
 static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
@@ -370,6 +378,7 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     node_link_heard(ctld, n);
+    ctld->sync.may_wait = may_wait(rep);
     for (size_t i = 0; i < rep->n_launched; i++)
         async_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_launched; i++)

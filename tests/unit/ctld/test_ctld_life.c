@@ -521,6 +521,34 @@ static void test_reports_of_others_jobs(void **state)
     node_free(n1);
 }
 
+/* That a job runs has time until other records go to the disk, or a moment has passed: the node is
+ * told no sooner, and it is told.  A tick of the controller's falls into that moment now and then. */
+static void test_nobody_waits(void **state)
+{
+    struct daemon *d = *state;
+    struct fake_node *n = node_up(d, "n0", "b1", NULL);
+    unsigned late = 0;
+
+    for (unsigned i = 0; i < 5; i++) {
+        uint32_t id = submit(d, "{'job':{'req_nodes':'n0'}}");
+        ProtobufCMessage *launch = node_take(n, OP_LAUNCH_BATCH, id);
+        uint64_t run = ((Pst__LaunchBatch *)launch)->job->run_id;
+        int64_t began = now_mono_us();
+        char text[100];
+
+        protobuf_c_message_free_unpacked(launch, NULL);
+        (void)snprintf(text, sizeof(text),
+                       "{'launched':[{'job_id':%u,'step_id':%u,'run_id':%llu}]}", id, STEP_BATCH,
+                       (unsigned long long)run);
+        assert_int_equal(node_report(n, text), 0);
+        late += now_mono_us() - began > 9000;
+        assert_int_equal(node_ended(n, id, STEP_BATCH, run, 0, true), 0);
+        assert_job(d, id, "'state':'JOB_COMPLETED'");
+    }
+    assert_true(late >= 3);
+    node_free(n);
+}
+
 /* What the hardware lacks drains the node, with the reason; when it is back, both go. */
 static void test_low_hardware(void **state)
 {
@@ -766,6 +794,7 @@ int main(void)
         T(test_one_connection_two_names),
         T(test_reports_of_others_jobs),
         T(test_low_hardware),
+        T(test_nobody_waits),
         T(test_steps),
         T(test_step_waits_for_its_job),
         T(test_no_kill),
