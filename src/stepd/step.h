@@ -342,6 +342,7 @@ bool io_progress(struct step *s);      /* has srun taken something since the las
  * holds for it. */
 bool io_parting(struct step *s);
 bool io_flushed(const struct step *s);
+void io_send_gathered(struct step *s); /* what this turn has for srun; before each wait */
 /* What is left of a line that gets a label is written, with the user's rights. */
 void io_close_task(const struct step *s, struct task *t);
 void io_lost(struct step *s);

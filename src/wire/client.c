@@ -211,6 +211,11 @@ static ssize_t send_some(struct client *c, const uint8_t *data, size_t len)
     }
 }
 
+void client_gather(struct client *c, size_t bytes)
+{
+    c->gather = bytes;
+}
+
 int client_flush(struct client *c)
 {
     while (c->out_pos < c->out_len) {
@@ -284,6 +289,8 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
         if (r < 0)
             return fail_connection(c, r); /* the numbers of frames would not agree any more */
     }
+    if (!last && client_out_pending(c) + len <= c->gather)
+        return queue_copy(c, owned, len);
     if (c->out_pos == c->out_len) {
         n = send_some(c, owned, len);
         if (n < 0)
@@ -294,6 +301,10 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
     r = queue_copy(c, owned + n, len - (size_t)n);
     if (last && r == 0)
         c->tls_left = c->out_len - c->out_pos;
+    else if (c->gather && r == 0 && n == 0)
+        r = client_flush(c);
+    if (r == -EAGAIN)
+        r = 0;
     return r < 0 && n > 0 ? fail_connection(c, r)
                           : r; /* half a frame is out: nothing may follow it */
 }

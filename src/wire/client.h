@@ -126,7 +126,10 @@ int client_send_nonblock(struct client *c, unsigned op, uint32_t flags, uint32_t
                          const ProtobufCMessage *msg);
 /* Queue a frame as it was received, oneway and with an id of ours. */
 int client_forward(struct client *c, unsigned op, const void *body, size_t len);
-int client_flush(struct client *c);                /* nonblocking; 0 done, -EAGAIN more */
+int client_flush(struct client *c); /* nonblocking; 0 done, -EAGAIN more */
+/* Frames wait for client_flush() from now on, until there are more than so many bytes of them: for
+ * who sends several in one turn of its loop.  0: they leave at once. */
+void client_gather(struct client *c, size_t bytes);
 size_t client_out_pending(const struct client *c); /* bytes not yet taken by the socket */
 /* POLLOUT when there are some and the socket is what they wait for, else 0. */
 short client_out_events(const struct client *c);

@@ -33,6 +33,7 @@ struct client {
     /* output: [out_pos, out_len) the socket has not taken */
     uint8_t *out;
     size_t out_cap, out_pos, out_len;
+    size_t gather;    /* so many bytes wait for more of them; 0: none do */
     int error_code;   /* of the last -EREMOTEIO */
     char *error_text; /* NULL = the code's standard text */
     /* the last request, until it is answered: sent again when the peer asks for patience */

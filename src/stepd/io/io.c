@@ -410,6 +410,12 @@ void io_finish(struct step *s)
     send_msg(s, OP_STEP_DONE, &msg.base);
 }
 
+void io_send_gathered(struct step *s)
+{
+    if (s->srun && client_flush(s->srun) < 0 && client_fd(s->srun) < 0)
+        io_lost(s);
+}
+
 bool io_flushed(const struct step *s)
 {
     return !s->srun || client_out_pending(s->srun) == 0;

@@ -40,6 +40,8 @@
 
 /* for an srun that takes nothing: its reader may be a person */
 #define LINGER_US (3600 * USEC_PER_SEC)
+/* Small messages to srun go together: each by itself wakes srun up. */
+#define GATHER_BYTES 16384u
 
 static void write_trace(struct step *s);
 
@@ -397,6 +399,8 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         r = client_from_stream(srun_fd, sf->launch->stream_key, &s->srun);
         s->had_srun = true;
     }
+    if (s->srun)
+        client_gather(s->srun, GATHER_BYTES);
     return r;
 }
 
@@ -578,6 +582,7 @@ static bool advance_step(struct step *s, int64_t now_mono)
     if (!s->finished)
         io_finish(s);
     s->finished = true;
+    io_send_gathered(s);
     return io_flushed(s) && attach_flushed(s) && !io_parting(s);
 }
 
@@ -622,6 +627,7 @@ static int poll_once(struct step *s)
     size_t n = 0, attach_at, io_at, io_n, mpi_at, x_at, x_n;
     struct pollfd *fds = s->fds;
 
+    io_send_gathered(s);
     fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
     for (int i = 0; i < STEP_CONNS; i++)

@@ -2,6 +2,8 @@
  * many at once, straight or through relays */
 #include "wire_util.h"
 
+#include <sys/ioctl.h>
+
 #include "wire/client_tls.h"
 #include "wire/fanout.h"
 #include "wire/server/launchkey.h"
@@ -210,6 +212,54 @@ static void test_handed_over(void **state)
     }
     srun = client_free(srun);
     stop_node(&n);
+}
+
+/* Bytes that have arrived and are not read yet. */
+static int arrived(int fd)
+{
+    int n = -1;
+
+    assert_int_equal(ioctl(fd, FIONREAD, &n), 0);
+    return n;
+}
+
+/* Frames that are to be gathered leave together, when told to or when there are many; each comes
+ * in its place. */
+static void test_gathered(void **state)
+{
+    Pst__StepMessage text = PST__STEP_MESSAGE__INIT;
+    _cleanup_free_ char *big = malloc(40000);
+    struct client *one = NULL, *other = NULL;
+    struct frame frame;
+    int sv[2], alone;
+
+    (void)state;
+    assert_non_null(big);
+    memset(big, 'x', 39999);
+    big[39999] = '\0';
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv), 0);
+    assert_int_equal(client_from_stream(sv[0], (ProtobufCBinaryData){ 0 }, &one), 0);
+    assert_int_equal(client_from_stream(sv[1], (ProtobufCBinaryData){ 0 }, &other), 0);
+    assert_int_equal(client_send_nonblock(one, OP_STEP_DONE, FRAME_ONEWAY, 1, NULL), 0);
+    alone = arrived(sv[1]);
+    assert_true(alone > 0);
+    client_gather(one, 1000);
+    for (uint32_t id = 2; id < 5; id++)
+        assert_int_equal(client_send_nonblock(one, OP_STEP_DONE, FRAME_ONEWAY, id, NULL), 0);
+    assert_int_equal(arrived(sv[1]), alone);
+    assert_int_equal(client_out_pending(one), 3 * (size_t)alone);
+    assert_int_equal(client_flush(one), 0);
+    assert_int_equal(arrived(sv[1]), 4 * alone);
+    assert_int_equal(client_send_nonblock(one, OP_STEP_DONE, FRAME_ONEWAY, 5, NULL), 0);
+    text.text = big; /* more than is to be gathered: both leave */
+    assert_int_equal(client_send_nonblock(one, OP_STEP_MESSAGE, FRAME_ONEWAY, 6, &text.base), 0);
+    assert_int_equal(client_out_pending(one), 0);
+    for (uint32_t id = 1; id < 7; id++) {
+        assert_int_equal(client_recv(other, WAIT_MS, &frame), 1);
+        assert_int_equal(frame.id, id);
+    }
+    one = client_free(one);
+    other = client_free(other);
 }
 
 /* With another key in hand the two never understand each other. */
@@ -593,7 +643,7 @@ int main(void)
         cmocka_unit_test(test_refused),        cmocka_unit_test(test_wrong_keys),
         cmocka_unit_test(test_node_key),       cmocka_unit_test(test_straight),
         cmocka_unit_test(test_through_relays), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_node_refuses),
+        cmocka_unit_test(test_node_refuses),   cmocka_unit_test(test_gathered),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
