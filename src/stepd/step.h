@@ -181,6 +181,7 @@ struct step {
     int conns[STEP_CONNS];
     struct pollfd *fds; /* room for all that is served */
     size_t fds_room;
+    uint8_t *chunk; /* STEP_CHUNK, for what tasks write; NULL: not yet */
     struct aid aid;
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */

@@ -111,6 +111,7 @@ struct srun {
     struct label *label_out, *label_err;
     int in_fd; /* what we read for the tasks, -1 none */
     bool in_eof;
+    char *in_buf; /* of SRUN_STDIN_CHUNK; NULL: not yet */
     bool pty;
     struct termios saved_tty;
     bool tty_raw;

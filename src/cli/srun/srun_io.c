@@ -327,6 +327,7 @@ void srun_io_close(struct srun *s)
     close_file(&s->sink_err, &s->err);
     if (s->in.mode == IO_FILE && s->in_fd >= 0)
         (void)close(s->in_fd);
+    free(s->in_buf);
     free(s->in.path);
     free(s->out.path);
     free(s->err.path);
@@ -437,15 +438,19 @@ void srun_io_send_eof(struct srun *s, struct srun_node *n)
 
 void srun_io_read_input(struct srun *s)
 {
-    char buf[SRUN_STDIN_CHUNK];
     Pst__StepIo io = PST__STEP_IO__INIT;
-    ssize_t got = read(s->in_fd, buf, sizeof(buf));
+    ssize_t got;
 
+    /* Not on the stack, where each of its pages would be touched even for an end of file. */
+    if (!s->in_buf)
+        s->in_buf = malloc(SRUN_STDIN_CHUNK);
+    check_mem_or_die(s->in_buf ? 0 : -ENOMEM);
+    got = read(s->in_fd, s->in_buf, SRUN_STDIN_CHUNK);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     s->in_eof = got <= 0;
     if (!s->in_eof) {
-        fill_input(s, buf, (size_t)got, false, &io);
+        fill_input(s, s->in_buf, (size_t)got, false, &io);
         srun_nodes_send(s, reads_input, OP_STEP_IO, &io.base);
     }
     for (size_t i = 0; i < s->n_nodes; i++) {

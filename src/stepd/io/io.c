@@ -144,9 +144,14 @@ static void end_output(struct step *s, struct task *t, int i)
 /* One read per turn, so that no task starves the others. */
 static void read_output(struct step *s, struct task *t, int i)
 {
-    uint8_t buf[STEP_CHUNK];
-    ssize_t n = read(t->fd[i], buf, sizeof(buf));
+    uint8_t few[256], *buf;
+    ssize_t n;
 
+    /* Not on the stack, where each of its pages would be touched even for an end of file. */
+    if (!s->chunk)
+        s->chunk = malloc(STEP_CHUNK);
+    buf = s->chunk ? s->chunk : few;
+    n = read(t->fd[i], buf, s->chunk ? STEP_CHUNK : sizeof(few));
     if (n > 0) {
         if (t->file[i])
             put_file(s, t, i, buf, (size_t)n);

@@ -694,6 +694,7 @@ static void step_done(struct step *s)
     envlist_done(&s->env);
     free(s->login_env);
     free(s->fds);
+    free(s->chunk);
     free(s->tasks);
     free(s->gids);
     free(s->in_gids);

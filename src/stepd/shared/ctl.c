@@ -84,20 +84,36 @@ int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **
     return ctl_recv_fd(fd, desc, ret_msg, &unwanted);
 }
 
+/* Room for the next message: few, or memory in *ret_more.  Most are short, and a buffer for the
+ * longest on the stack would have all its pages touched. */
+static int make_room(int fd, uint8_t *few, size_t n_few, uint8_t **ret_more, struct iovec *ret_room)
+{
+    ssize_t n = recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    size_t len = n < 0 ? 0 : MIN((size_t)n, (size_t)CTL_MAX + 1); /* recvmsg() tells why */
+
+    if (len > n_few && !(*ret_more = malloc(len)))
+        return -ENOMEM;
+    *ret_room = *ret_more ? (struct iovec){ *ret_more, len } : (struct iovec){ few, n_few };
+    return 0;
+}
+
 int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg,
                 int *ret_fd)
 {
-    uint8_t buf[CTL_MAX + 1];
+    _cleanup_free_ uint8_t *more = NULL;
+    uint8_t few[1024];
     union {
         struct cmsghdr align;
         char space[CMSG_SPACE(sizeof(int))];
     } control;
-    struct iovec iov = { buf, sizeof(buf) };
+    struct iovec iov;
     struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
     _cleanup_close_ int got = -1;
     ProtobufCMessage *msg;
     ssize_t n;
 
+    if (make_room(fd, few, sizeof(few), &more, &iov) < 0)
+        return -ENOMEM;
     do {
         mh.msg_control = control.space;
         mh.msg_controllen = sizeof(control.space);
@@ -108,7 +124,7 @@ int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage
     if (n == 0)
         return 0;
     got = passed_fd(&mh);
-    msg = protobuf_c_message_unpack(desc, NULL, (size_t)n - 1, buf + 1);
+    msg = protobuf_c_message_unpack(desc, NULL, (size_t)n - 1, (uint8_t *)iov.iov_base + 1);
     if (!msg)
         return -EBADMSG;
     *ret_msg = msg;
