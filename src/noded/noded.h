@@ -21,6 +21,7 @@
 #include "noded/jobs/jobtable.h"
 #include "stepd/cgroup/cgroup.h"
 #include "stepd/use/energy.h"
+#include "stepd/use/procscan.h"
 #include "stepfile.pb-c.h"
 #include "wire/auth/idkey.h"
 
@@ -128,7 +129,8 @@ struct noded {
     uv_signal_t sig_chld, signals[4]; /* SIGCHLD; those of daemon_signals[] */
     uv_timer_t hung;
     struct userproc *userprocs;
-    bool boot_marked; /* the start with -b was written down; by hw.c */
+    char world[PROC_WORLD]; /* proc_world(), once a step was started */
+    bool boot_marked;       /* the start with -b was written down; by hw.c */
     bool stopping;
 };
 

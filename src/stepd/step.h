@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/log.h"
@@ -39,6 +40,7 @@ struct xdisplay;
 #define STEP_STDIN_MAX (1u << 20) /* bytes waiting for the tasks' standard inputs */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
 #define STEP_CHUNK 65536u
+#define STEP_WORLD 96 /* PROC_WORLD of use/procscan.h, at least */
 #define STEP_MAX_TASKS 65536u
 #define STEP_SETUP_STATUS                                                                          \
     53 /* wait status of a step that could not be set up, as Slurm shows it                        \
@@ -104,8 +106,9 @@ struct inbuf {
 struct labelfile;
 
 struct task {
-    uint32_t rank; /* global */
-    pid_t pid;     /* 0: not running */
+    uint32_t rank;        /* global */
+    pid_t pid;            /* 0: not running */
+    uint64_t start_ticks; /* of pid; 0: /proc has to be asked */
     struct {
         pid_t pid; /* of the one that runs */
         enum { EPILOG_NOT, EPILOG_USERS, EPILOG_SITES, EPILOG_OVER } stage;
@@ -152,7 +155,8 @@ struct step {
     const Pst__LaunchStep *launch; /* NULL: the batch step */
     uint32_t job_id, step_id;
     uint64_t run_id;
-    uint64_t start_ticks; /* of this daemon, rounded down */
+    uint64_t start_ticks;   /* of this daemon, rounded down */
+    char world[STEP_WORLD]; /* of the trace; empty until that is first written */
     uid_t uid;
     gid_t gid;
     bool oom_protected; /* the kernel spares this daemon, as it spares slurmd; tasks it does not */
@@ -467,6 +471,10 @@ struct plug_ops {
 int plug_main(int argc, char **argv, const struct plug_ops **ret_ops);
 
 /* child.c: a process of the step */
+struct child_limit {
+    int resource;
+    struct rlimit limit; /* as wished; the hard one is as it was */
+};
 struct child {
     struct step *step;
     struct envlist *env;     /* plugins may change it for this task; NULL: none is asked */
@@ -495,14 +503,17 @@ struct child {
     /* child_start()'s own: */
     int join[CGROUP_CTRLS], n_join;
     bool born_inside;
-    struct child_outcome *outcome;
-    int report_fd; /* in the child: its way to tell; closed by its exec */
+    struct child_limit limit[16]; /* those that it changes */
+    size_t n_limits;
+    struct child_outcome *outcome; /* each of the two has its own */
+    int report_fd;                 /* in the child: its way to tell; closed by its exec */
+    uint64_t start_ticks;          /* when it was made, as /proc counts; 0: not known */
     /* child_reserve()'s: */
     pid_t seat;      /* the process that waits; 0 none */
     unsigned number; /* as it sees itself */
     int seat_fd;     /* our way to it */
 };
-struct child_outcome { /* written by the child */
+struct child_outcome { /* as the child says it: a failure, or what else there is to say */
     int stage, err;
     unsigned number; /* as it sees itself */
     int mem_err;     /* of set_mempolicy(); 0 = done */

@@ -151,6 +151,9 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
         r |= sf->plugstack ? pb_set_str(&sf->plugin_dir, conf_str(d->conf, CONF_PLUGIN_DIR))
                            : -ENOMEM;
     }
+    if (!d->world[0])
+        proc_world(d->world);
+    r |= pb_set_str(&sf->world, d->world);
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
     r |= set_task_script(d, CONF_TASK_PROLOG, &sf->task_prolog);

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -40,6 +39,7 @@
 
 /* for an srun that takes nothing: its reader may be a person */
 #define LINGER_US (3600 * USEC_PER_SEC)
+_Static_assert(STEP_WORLD >= PROC_WORLD, "a world has room");
 /* Small messages to srun go together: each by itself wakes srun up. */
 #define GATHER_BYTES 16384u
 
@@ -264,10 +264,10 @@ static int block_signals(struct step *s)
 
 static bool is_protected(void)
 {
-    _cleanup_fclose_ FILE *f = fopen("/proc/self/oom_score_adj", "re");
-    int adj;
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+    char first;
 
-    return f && fscanf(f, "%d", &adj) == 1 && adj < 0;
+    return fd >= 0 && read(fd, &first, 1) == 1 && first == '-';
 }
 
 static int fill_identity(struct step *s)
@@ -319,11 +319,9 @@ static int fill_tasks(struct step *s)
  * bound. */
 static uint64_t start_ticks(void)
 {
-    struct timespec ts;
-    long hz = sysconf(_SC_CLK_TCK);
+    uint64_t now = proc_ticks_now(), second = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
 
-    (void)clock_gettime(CLOCK_BOOTTIME, &ts); /* cannot fail */
-    return ts.tv_sec < 1 ? 0 : (uint64_t)(ts.tv_sec - 1) * (uint64_t)MAX(hz, 1L);
+    return now < second ? 0 : now - second;
 }
 
 static int serve_once(struct step *s);
@@ -439,21 +437,23 @@ static void write_trace(struct step *s)
     _cleanup_free_ uint32_t *sessions = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*sessions));
     _cleanup_free_ uint64_t *ticks = calloc(s->n_tasks + EXTERN_SESSIONS, sizeof(*ticks));
     struct proc_info info;
-    char world[PROC_WORLD];
 
     if (!sessions || !ticks)
         return;
     for (size_t i = 0; i < s->n_tasks; i++)
         if (s->tasks[i].pid > 0) {
-            bool read = proc_read(s->tasks[i].pid, &info) == 0;
-
-            ticks[t.n_sessions] = read ? info.start_ticks : 0;
+            if (!s->tasks[i].start_ticks && proc_read(s->tasks[i].pid, &info) == 0)
+                s->tasks[i].start_ticks = info.start_ticks;
+            ticks[t.n_sessions] = s->tasks[i].start_ticks;
             sessions[t.n_sessions++] = (uint32_t)s->tasks[i].pid;
         }
     if (s->ext)
         t.n_sessions = extern_sessions(s, sessions, ticks, EXTERN_SESSIONS);
-    proc_world(world);
-    t.world = world;
+    if (!s->world[0] && s->sf->world)
+        (void)snprintf(s->world, sizeof(s->world), "%s", s->sf->world);
+    else if (!s->world[0])
+        proc_world(s->world);
+    t.world = s->world;
     t.n_session_ticks = t.n_sessions;
     t.session_ticks = ticks;
     t.has_pid = t.has_start_ticks = true;

@@ -1,11 +1,11 @@
 /* child.c - one new process of the step; see step.h
  *
  * The child is a copy of us until it execs: we are small and linked statically, so that costs
- * little.  How far it came is told in a page that both have, and that it came there by a socket
- * that its exec closes.  We wait for that only for a moment: the user's file system, or the holder
- * of a lease on the program, may keep it from its program for as long as he likes, and we must hear
- * orders meanwhile.  A child that takes longer is started all the same; what goes wrong then it
- * says itself.
+ * little.  A socket tells that it came there, for its exec closes it; a child that fails, or has
+ * more to say, writes that there.  We wait for it only for a moment: the user's file system, or
+ * the holder of a lease on the program, may keep it from its program for as long as he likes, and
+ * we must hear orders meanwhile.  A child that takes longer is started all the same; what goes
+ * wrong then it says itself.
  *
  * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the
  * machine, which costs milliseconds.
@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,8 +32,10 @@
 #include "base/cleanup.h"
 #include "base/process/failpoint.h"
 #include "base/process/inherit.h"
+#include "base/timefmt.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"
+#include "stepd/use/procscan.h"
 
 #define REPORT_FD 64 /* at least: above those that a task is given */
 #define SOON_MS 500  /* a program that takes longer begins beside us */
@@ -51,36 +52,47 @@ static const struct {
     { "STACK", RLIMIT_STACK },
 };
 
-/* A limit that we may not raise so far is raised as far as we may: Slurm's behaviour too. */
-static void set_limit(const Pst__Rlimit *l)
+static int limit_resource(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(limit_names); i++) {
-        struct rlimit rl;
+    for (size_t i = 0; name && i < ARRAY_SIZE(limit_names); i++)
+        if (strcmp(name, limit_names[i].name) == 0)
+            return limit_names[i].resource;
+    return -1;
+}
 
-        if (!l->name || strcmp(l->name, limit_names[i].name) != 0 ||
-            getrlimit(limit_names[i].resource, &rl) < 0)
+/* Which limits the child is to change.  Found out here, since each page that a copy of us is the
+ * first to look at costs the copy a fault. */
+static void plan_limits(struct child *c)
+{
+    const Pst__LaunchStep *launch = c->step->launch;
+    Pst__Rlimit *const *limits = launch ? launch->rlimits : c->step->job->rlimits;
+    size_t n = launch ? launch->n_rlimits : c->step->job->n_rlimits;
+
+    c->n_limits = 0;
+    for (size_t i = 0; c->limits && i < n && c->n_limits < ARRAY_SIZE(c->limit); i++) {
+        rlim_t soft = limits[i]->soft == UINT64_MAX ? RLIM_INFINITY : (rlim_t)limits[i]->soft;
+        struct child_limit l = { .resource = limit_resource(limits[i]->name) };
+
+        if (l.resource < 0 || getrlimit(l.resource, &l.limit) < 0 || l.limit.rlim_cur == soft)
             continue;
-        rl.rlim_cur = l->soft == UINT64_MAX ? RLIM_INFINITY : (rlim_t)l->soft;
-        if (rl.rlim_cur > rl.rlim_max) {
-            struct rlimit raised = { .rlim_cur = rl.rlim_cur, .rlim_max = rl.rlim_cur };
-
-            if (setrlimit(limit_names[i].resource, &raised) == 0)
-                return;
-            rl.rlim_cur = rl.rlim_max;
-        }
-        (void)setrlimit(limit_names[i].resource, &rl); /* the user's wish, not a condition */
-        return;
+        l.limit.rlim_cur = soft;
+        c->limit[c->n_limits++] = l;
     }
 }
 
-static void set_limits(const struct step *s)
+/* A limit that we may not raise so far is raised as far as we may: Slurm's behaviour too. */
+static void set_limit(const struct child_limit *l)
 {
-    const Pst__LaunchStep *launch = s->launch;
-    Pst__Rlimit *const *limits = launch ? launch->rlimits : s->job->rlimits;
-    size_t n = launch ? launch->n_rlimits : s->job->n_rlimits;
+    struct rlimit rl = l->limit;
 
-    for (size_t i = 0; i < n; i++)
-        set_limit(limits[i]);
+    if (rl.rlim_cur > rl.rlim_max) {
+        struct rlimit raised = { .rlim_cur = rl.rlim_cur, .rlim_max = rl.rlim_cur };
+
+        if (setrlimit(l->resource, &raised) == 0)
+            return;
+        rl.rlim_cur = rl.rlim_max;
+    }
+    (void)setrlimit(l->resource, &rl); /* the user's wish, not a condition */
 }
 
 /* Standard streams into place.  Sources are above 2: slurmd left 0 to 2 open for us. */
@@ -126,12 +138,19 @@ static int exec_any(const struct child *c)
     return -err;
 }
 
+static bool tell_outcome(const struct child *c)
+{
+    ssize_t n = send(c->report_fd, c->outcome, sizeof(*c->outcome), MSG_NOSIGNAL);
+
+    return n == (ssize_t)sizeof(*c->outcome);
+}
+
 /* Whom nobody hears any more says it where the task would have. */
 static int note_failure(struct child *c, int stage, int r)
 {
     c->outcome->stage = stage;
     c->outcome->err = r;
-    if (send(c->report_fd, "", 1, MSG_NOSIGNAL) != 1)
+    if (!tell_outcome(c))
         (void)dprintf(STDERR_FILENO, "slurmstepd: error: %s%s: %s\n",
                       stage == CHILD_EXEC ? "execve(): " : "could not be started: ",
                       c->argv[0] ? c->argv[0] : "", strerror(-r));
@@ -176,8 +195,8 @@ int child_join(const struct child *c)
         return r;
     if (c->tty >= 0 && ioctl(c->tty, TIOCSCTTY, 0) < 0)
         return -errno;
-    if (c->limits)
-        set_limits(c->step);
+    for (size_t i = 0; i < c->n_limits; i++)
+        set_limit(&c->limit[i]);
     if (c->has_nice) /* a value that cannot be had is no reason not to run */
         (void)setpriority(PRIO_PROCESS, 0, c->nice);
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
@@ -210,10 +229,19 @@ static void close_others(const struct child *c)
     inherit_close(next, keep);
 }
 
+/* Without the library's formatting, which is many pages to the copy that a child is. */
 static void note_number(const struct child *c, unsigned number)
 {
-    if (c->pid_slot)
-        (void)snprintf(c->pid_slot, CHILD_PID_ROOM, "%u", number);
+    char digits[CHILD_PID_ROOM];
+    size_t n = sizeof(digits);
+
+    if (!c->pid_slot)
+        return;
+    digits[--n] = '\0';
+    do
+        digits[--n] = (char)('0' + number % 10);
+    while (number /= 10);
+    memcpy(c->pid_slot, digits + n, sizeof(digits) - n);
 }
 
 int child_exec(struct child *c)
@@ -228,6 +256,8 @@ int child_exec(struct child *c)
     close_others(c); /* plugins and libraries open without asking */
     if (c->report_fd > 0)
         c->report_fd = c->keep_fd == report ? report + 1 : report;
+    if (c->report_fd > 0 && (c->outcome->mem_err < 0 || c->step->ns_flags))
+        (void)tell_outcome(c); /* the start goes on without */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     return exec_any(c);
@@ -250,25 +280,6 @@ static int child_main(struct child *c)
         return note_failure(c, CHILD_SETUP, r);
     r = child_exec(c);
     return note_failure(c, CHILD_EXEC, r);
-}
-
-/* The page that the child writes into. */
-static int make_outcome(struct child *c)
-{
-    void *shared =
-        mmap(NULL, sizeof(*c->outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    if (shared == MAP_FAILED)
-        return -errno;
-    c->outcome = shared;
-    return 0;
-}
-
-static void drop_outcome(struct child *c)
-{
-    if (c->outcome)
-        (void)munmap(c->outcome, sizeof(*c->outcome)); /* the child has its own view */
-    c->outcome = NULL;
 }
 
 /* ret_fds: ours and the child's. */
@@ -305,7 +316,7 @@ static pid_t clone_into_cgroup(struct child *c)
     return pid < 0 ? (errno == EPERM ? -ENOSYS : -errno) : (pid_t)pid;
 }
 
-static pid_t fork_child(struct child *c)
+static pid_t fork_here(struct child *c)
 {
     pid_t pid = -ENOSYS;
 
@@ -317,6 +328,16 @@ static pid_t fork_child(struct child *c)
     if (pid == 0)
         _exit(child_main(c));
     return pid < 0 ? -errno : pid;
+}
+
+static pid_t fork_child(struct child *c)
+{
+    uint64_t before = proc_ticks_now();
+    pid_t pid = fork_here(c);
+
+    if (proc_ticks_now() == before)
+        c->start_ticks = before; /* it was made in this very tick */
+    return pid;
 }
 
 /* *ret_fd tells how far it came. */
@@ -338,24 +359,45 @@ static pid_t make_process(struct child *c, int *ret_fd)
     return pid;
 }
 
+/* What the child says, while it says anything.  True: it has its program, or has failed. */
+static bool hear_child(struct child *c, int fd)
+{
+    struct child_outcome said;
+    ssize_t n;
+
+    while ((n = recv(fd, &said, sizeof(said), MSG_DONTWAIT)) == (ssize_t)sizeof(said)) {
+        *c->outcome = said;
+        if (said.err < 0) {
+            c->stage = said.stage;
+            c->err = said.err;
+            return true;
+        }
+    }
+    return n == 0;
+}
+
 /* Has it its program, or has it failed, soon?  Else it is left to itself, and is heard no more. */
-static void await_program(struct child *c, int fd)
+static void await_program(struct child *c, int fd, pid_t pid)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
     unsigned *slow = &c->step->slow_starts;
-    char byte;
+    int64_t wait_ms = *slow < SLOW_MOST ? SOON_MS : NEXT_MS;
+    int64_t until = now_mono_us() + wait_ms * 1000;
+    bool over = false;
 
-    if (poll(&p, 1, *slow < SLOW_MOST ? SOON_MS : NEXT_MS) <= 0) {
-        (*slow)++;
-        (void)shutdown(fd, SHUT_RD); /* what it said before this is heard */
+    while (!over && wait_ms > 0 && poll(&p, 1, (int)wait_ms) > 0) {
+        over = hear_child(c, fd);
+        wait_ms = (until - now_mono_us() + 999) / 1000;
     }
-    if (recv(fd, &byte, 1, MSG_DONTWAIT) == 1 && c->outcome->err < 0) {
-        c->stage = c->outcome->stage;
-        c->err = c->outcome->err;
+    if (!over) {
+        (*slow)++;
+        (void)shutdown(fd, SHUT_RD);
+        (void)hear_child(c, fd); /* what it said before this */
     }
     c->mem_err = c->outcome->mem_err;
-    if (c->outcome->number)
-        note_number(c, c->outcome->number); /* for TaskEpilog */
+    /* for TaskEpilog; only in a namespace of the job's has it another number than here */
+    if (c->outcome->number || !c->step->ns_flags)
+        note_number(c, c->outcome->number ? c->outcome->number : (unsigned)pid);
 }
 
 static int open_cgroups(struct child *c)
@@ -442,7 +484,9 @@ static bool take_rest(struct child *c)
 static int wait_for_program(struct child *c)
 {
     unsigned number = (unsigned)syscall(SYS_getpid);
+    struct child_outcome outcome = { 0 };
 
+    c->outcome = &outcome;
     if (send(c->report_fd, &number, sizeof(number), MSG_NOSIGNAL) != (ssize_t)sizeof(number) ||
         !take_rest(c))
         return 127;
@@ -462,15 +506,12 @@ static pid_t fork_seat(struct child *c, int ours)
 
 int child_reserve(struct child *c)
 {
-    int fds[2], r = make_outcome(c);
+    int fds[2], r = open_report(fds);
     pid_t pid;
 
-    if (r == 0)
-        r = open_report(fds);
-    if (r < 0) {
-        drop_outcome(c);
+    if (r < 0)
         return r;
-    }
+    plan_limits(c);
     c->report_fd = fds[1];
     r = open_cgroups(c);
     pid = r < 0 ? r : fork_seat(c, fds[0]);
@@ -478,7 +519,6 @@ int child_reserve(struct child *c)
     c->report_fd = 0;
     if (pid < 0) {
         close_cgroups(c);
-        drop_outcome(c);
         (void)close(fds[0]);
         return pid;
     }
@@ -500,7 +540,6 @@ void child_release(struct child *c)
     (void)waitpid(c->seat, NULL, 0); /* -ECHILD: the loop has collected it */
     c->seat = 0;
     close_cgroups(c);
-    drop_outcome(c);
 }
 
 static bool send_whole(int fd, const void *data, size_t len)
@@ -577,28 +616,31 @@ static pid_t begin_process(struct child *c, int *ret_fd)
 
     if (pid)
         return pid;
-    r = c->outcome ? 0 : make_outcome(c);
-    if (r == 0)
-        r = open_cgroups(c);
+    r = open_cgroups(c);
     if (r < 0)
         return r;
+    plan_limits(c);
     return c->env ? c->step->plug_ops->fork(c) : make_process(c, ret_fd);
 }
 
 int child_start(struct child *c, pid_t *ret_pid)
 {
+    struct child_outcome outcome = { 0 };
     int fd = -1;
-    pid_t pid = failpoint("stepd-start") ? -EAGAIN : begin_process(c, &fd);
+    pid_t pid;
 
+    c->outcome = &outcome;
+    c->start_ticks = 0;
+    pid = failpoint("stepd-start") ? -EAGAIN : begin_process(c, &fd);
     c->stage = CHILD_SETUP;
     c->err = MIN(pid, 0);
     c->mem_err = 0;
     if (fd >= 0) {
-        await_program(c, fd);
+        await_program(c, fd, pid);
         (void)close(fd);
     }
     close_cgroups(c);
-    drop_outcome(c);
+    c->outcome = NULL;
     if (c->err < 0) {
         if (pid > 0) {
             (void)kill(pid, SIGKILL); /* the user may have stopped it; its story is in c */

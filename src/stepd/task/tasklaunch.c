@@ -206,6 +206,7 @@ static void run_child(struct step *s, struct task *t, struct child *c, struct en
     } else if (child_start(c, &t->pid) < 0) {
         failed_start(s, t, c, name);
     } else {
+        t->start_ticks = c->start_ticks;
         s->n_running++;
     }
 }

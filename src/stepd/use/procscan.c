@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -60,6 +61,16 @@ int proc_read(pid_t pid, struct proc_info *ret_info)
     info.start_ticks = start;
     *ret_info = info;
     return 0;
+}
+
+uint64_t proc_ticks_now(void)
+{
+    struct timespec ts;
+    int64_t hz = sysconf(_SC_CLK_TCK);
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &ts); /* cannot fail */
+    hz = MAX(hz, 1);
+    return (uint64_t)(ts.tv_sec * hz + ts.tv_nsec / (1000000000 / hz));
 }
 
 void proc_world(char buf[static PROC_WORLD])

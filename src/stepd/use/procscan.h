@@ -21,6 +21,8 @@ int proc_read(pid_t pid, struct proc_info *ret_info);
  * container.  proc_world() writes the name of the present world. */
 #define PROC_WORLD 96
 void proc_world(char buf[static PROC_WORLD]);
+/* The present moment as start_ticks: clock ticks since the machine's start. */
+uint64_t proc_ticks_now(void);
 /* Is `world` the present one?  NULL, which older releases wrote, counts as the present one. */
 bool proc_is_our_world(const char *world);
 /* Call fn for every process; fn returning false ends the walk. */

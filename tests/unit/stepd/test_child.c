@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "stepd/step.h"
+#include "stepd/use/procscan.h"
 
 static char dir[32], forbidden[48];
 
@@ -132,6 +133,32 @@ static void test_what_it_finds(void **state)
     assert_string_equal(text, want);
     (void)snprintf(want, sizeof(want), "%d", (int)pid);
     assert_string_equal(slot, want);
+}
+
+/* When the kernel says that a child was made is known without asking /proc, or it is not known. */
+static void test_start_ticks(void **state)
+{
+    struct proc_info info;
+    unsigned known = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        struct fixture f;
+        int status;
+        pid_t pid;
+
+        make_child(&f, "");
+        assert_int_equal(child_start(&f.c, &pid), 0);
+        (void)close(f.c.fds[0]);
+        (void)close(f.c.fds[1]);
+        (void)close(f.out);
+        assert_int_equal(proc_read(pid, &info), 0); /* a zombie has it, too */
+        if (f.c.start_ticks)
+            assert_int_equal(f.c.start_ticks, info.start_ticks);
+        known += f.c.start_ticks != 0;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+    }
+    assert_true(known > 0);
 }
 
 static void test_descriptors(void **state)
@@ -263,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_it_finds, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_start_ticks, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_descriptors, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_limits, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_where_it_looks, make_dir, drop_dir),
