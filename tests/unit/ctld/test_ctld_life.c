@@ -521,8 +521,9 @@ static void test_reports_of_others_jobs(void **state)
     node_free(n1);
 }
 
-/* That a job runs has time until other records go to the disk, or a moment has passed: the node is
- * told no sooner, and it is told.  A tick of the controller's falls into that moment now and then. */
+/* That a job runs has time until other records go to the disk, or a moment has passed: the node
+ * is told no sooner, and it is told.  A tick of the controller's falls into that moment now and
+ * then. */
 static void test_nobody_waits(void **state)
 {
     struct daemon *d = *state;
