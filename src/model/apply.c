@@ -759,6 +759,7 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_TRIGGER_REMOVE:
     case PST__EVENT__BODY_CRONTAB_PUT:
     case PST__EVENT__BODY_CRONTAB_REMOVE:
+    case PST__EVENT__BODY_CRONTAB_END:
     case PST__EVENT__BODY_ACCT_CHANGE:
     case PST__EVENT__BODY_USAGE_PUT:
     case PST__EVENT__BODY_USAGE_RESET:

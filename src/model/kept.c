@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/strbuf.h"
 #include "model/cluster_private.h"
 #include "model/recordhash.h"
 
@@ -249,6 +250,50 @@ static int apply_submit_key(struct cluster *c, const Pst__SubmitKeyRecord *rec, 
     return put_record(c, KEPT_KEY, rec->number, &rec->base);
 }
 
+/* The text with these lines commented out; the caller frees.  NULL: no memory. */
+static char *disable_lines(const char *text, uint32_t first, uint32_t last)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *out = NULL;
+
+    for (uint32_t line = 1; *text; line++) {
+        size_t len = strcspn(text, "\n");
+
+        len += text[len] == '\n';
+        if (line >= first && line <= last &&
+            strncmp(text, CRONTAB_DISABLED, strlen(CRONTAB_DISABLED)) != 0)
+            strbuf_add(&sb, CRONTAB_DISABLED);
+        strbuf_addn(&sb, text, len);
+        text += len;
+    }
+    return strbuf_detach(&sb, &out) < 0 ? NULL : out;
+}
+
+static int apply_crontab_end(struct cluster *c, const Pst__CrontabEnd *end, struct err *err)
+{
+    const Pst__CrontabRecord *old = cluster_crontab(c, end->uid);
+    const Pst__CrontabEntry *gone = old ? crontab_entry(old, end->job_id) : NULL;
+    _cleanup_free_ Pst__CrontabEntry **rest = NULL;
+    _cleanup_free_ char *text = NULL;
+    Pst__CrontabRecord tab;
+
+    if (!gone)
+        return err_set(err, -EUCLEAN, "crontab of user %u: no entry has the job %u", end->uid,
+                       end->job_id);
+    rest = calloc(old->n_entries, sizeof(*rest));
+    text = disable_lines(old->text ? old->text : "", gone->first_line, gone->last_line);
+    if (!rest || !text)
+        return -ENOMEM;
+    tab = *old;
+    tab.text = text;
+    tab.entries = rest;
+    tab.n_entries = 0;
+    for (size_t i = 0; i < old->n_entries; i++)
+        if (old->entries[i] != gone)
+            rest[tab.n_entries++] = old->entries[i];
+    return put_record(c, KEPT_CRONTAB, end->uid, &tab.base);
+}
+
 int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
 {
     switch (ev->body_case) {
@@ -269,6 +314,8 @@ int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
         if (!ev->crontab_put->has_uid)
             return err_set(err, -EUCLEAN, "a crontab without a user");
         return put_record(c, KEPT_CRONTAB, ev->crontab_put->uid, &ev->crontab_put->base);
+    case PST__EVENT__BODY_CRONTAB_END:
+        return apply_crontab_end(c, ev->crontab_end, err);
     case PST__EVENT__BODY_RESV_PUT:
         if (!ev->resv_put->resv_id || !ev->resv_put->name)
             return err_set(err, -EUCLEAN, "a reservation without an id or a name");

@@ -8,6 +8,8 @@
 
 #include "model/cluster.h"
 
+#define CRONTAB_DISABLED "#DISABLED: " /* before a line whose job ended for good */
+
 const Pst__TriggerRecord *cluster_trigger(const struct cluster *c,
                                           uint32_t trigger_id);                   /* NULL: none */
 const Pst__CrontabRecord *cluster_crontab(const struct cluster *c, uint32_t uid); /* NULL: none */

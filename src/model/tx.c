@@ -233,6 +233,16 @@ void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__Cronta
         (Pst__CrontabRecord *)copy_of(&rec->base);
 }
 
+void tx_crontab_end(Pst__Transaction *tx, uint32_t uid, uint32_t job_id)
+{
+    Pst__CrontabEnd end = PST__CRONTAB_END__INIT;
+
+    SET(&end, uid, uid);
+    SET(&end, job_id, job_id);
+    add_event(tx, PST__EVENT_KIND__EV_CRONTAB_CANCEL, PST__EVENT__BODY_CRONTAB_END)->crontab_end =
+        (Pst__CrontabEnd *)copy_of(&end.base);
+}
+
 void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid)
 {
     add_event(tx, kind, PST__EVENT__BODY_CRONTAB_REMOVE)->crontab_remove = uid;

@@ -48,6 +48,7 @@ void tx_blob(Pst__Transaction *tx, const struct digest *name, const void *data, 
 void tx_trigger_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__TriggerRecord *rec);
 void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigger_id);
 /* copies */
+void tx_crontab_end(Pst__Transaction *tx, uint32_t uid, uint32_t job_id);
 void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec);
 void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid);
 void tx_submit_key_put(Pst__Transaction *tx, const Pst__SubmitKeyRecord *rec); /* copies */

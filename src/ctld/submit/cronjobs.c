@@ -14,7 +14,6 @@
 #include "base/cronspec.h"
 #include "base/pb/pbutil.h"
 #include "base/must.h"
-#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/crontimes.h"
 #include "ctld/core/contents.h"
@@ -25,7 +24,6 @@
 #include "ctld/core/service.h"
 #include "model/kept.h"
 
-#define DISABLED "#DISABLED: "
 #define TEXT_MAX (1u << 20) /* with every line disabled */
 
 static bool has_option(const struct ctld *ctld, const char *word)
@@ -44,48 +42,16 @@ bool cron_is_protected(const struct ctld *ctld, const Pst__JobRecord *r,
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* The text with these lines commented out; the caller frees. */
-static char *disable_lines(const char *text, uint32_t first, uint32_t last)
-{
-    struct strbuf sb = STRBUF_INIT;
-    char *out = NULL;
-
-    for (uint32_t line = 1; *text; line++) {
-        size_t len = strcspn(text, "\n");
-
-        len += text[len] == '\n';
-        if (line >= first && line <= last && strncmp(text, DISABLED, strlen(DISABLED)) != 0)
-            strbuf_add(&sb, DISABLED);
-        strbuf_addn(&sb, text, len);
-        text += len;
-    }
-    if (strbuf_detach(&sb, &out) < 0)
-        must(NULL);
-    return out;
-}
-
 void cron_ends(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                const struct job_end *end)
 {
     const Pst__CrontabRecord *old =
         cron_is(j->rec) ? cluster_crontab(ctld->cluster, j->rec->uid) : NULL;
-    const Pst__CrontabEntry *entry = old ? crontab_entry(old, j->rec->job_id) : NULL;
-    Pst__CrontabRecord tab;
-    _cleanup_free_ char *text = NULL;
-    size_t n = 0;
 
-    if (!entry || end->requeue ||
+    if (!old || !crontab_entry(old, j->rec->job_id) || end->requeue ||
         (end->state != JOB_STATE(CANCELLED) && end->state != JOB_STATE(DEADLINE)))
         return;
-    tab = *old;
-    text = tab.text = disable_lines(old->text, entry->first_line, entry->last_line);
-    tab.entries = must(calloc(old->n_entries, sizeof(*tab.entries)));
-    for (size_t i = 0; i < old->n_entries; i++)
-        if (old->entries[i] != entry)
-            tab.entries[n++] = old->entries[i];
-    tab.n_entries = n;
-    tx_crontab_put(tx, PST__EVENT_KIND__EV_CRONTAB_CANCEL, &tab);
-    free(tab.entries);
+    tx_crontab_end(tx, j->rec->uid, j->rec->job_id);
 }
 
 void cron_again(struct ctld *ctld, struct job *j)
@@ -259,7 +225,7 @@ static int check_lines(struct change *ch)
 
     for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
         lines++;
-    if (len + lines * strlen(DISABLED) > TEXT_MAX) {
+    if (len + lines * strlen(CRONTAB_DISABLED) > TEXT_MAX) {
         (void)snprintf(ch->text, sizeof(ch->text),
                        "the crontab is too long: %zu bytes in %zu lines", len, lines);
         return EPST_BAD_REQUEST;

@@ -159,6 +159,9 @@ static const char *object_of(const Pst__Event *e, char *name, size_t size)
     case PST__EVENT__BODY_CRONTAB_PUT:
         (void)snprintf(name, size, "%" PRIu32, e->crontab_put->uid);
         return "crontab";
+    case PST__EVENT__BODY_CRONTAB_END:
+        (void)snprintf(name, size, "%" PRIu32, e->crontab_end->uid);
+        return "crontab";
     default:
         return NULL;
     }

@@ -81,6 +81,68 @@ static void test_put_and_remove(void **state)
     cluster_free(c);
 }
 
+static size_t end_entry(struct cluster *c, uint32_t uid, uint32_t job_id)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    size_t size;
+
+    tx_crontab_end(tx, uid, job_id);
+    size = pst__transaction__get_packed_size(tx);
+    apply_ok(c, tx);
+    return size;
+}
+
+/* What a log holds of the end of an entry does not depend on the length of the crontab. */
+static void test_crontab_entry_ends(void **state)
+{
+    static char text[60000];
+    struct cluster *c = new_cluster();
+    Pst__CrontabEntry e[3], *list[3] = { &e[0], &e[1], &e[2] };
+    Pst__CrontabRecord r = PST__CRONTAB_RECORD__INIT;
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    (void)snprintf(text, sizeof(text),
+                   "@hourly a\n#SCRON -t 5\n@daily b\n#DISABLED: x\n@weekly c\n#%*s", 50000, "");
+    for (uint32_t i = 0; i < 3; i++) {
+        pst__crontab_entry__init(&e[i]);
+        SET(&e[i], job_id, 11 + i);
+        SET(&e[i], first_line, i == 0 ? 1 : i == 1 ? 2 : 4);
+        SET(&e[i], last_line, i == 0 ? 1 : i == 1 ? 3 : 5);
+    }
+    SET(&r, uid, 1000);
+    r.text = text;
+    r.entries = list;
+    r.n_entries = 3;
+    tx_crontab_put(tx, EV(CRONTAB_SET), &r);
+    apply_ok(c, tx);
+    assert_in_range(end_entry(c, 1000, 12), 1, 64);
+    assert_memory_equal(cluster_crontab(c, 1000)->text,
+                        "@hourly a\n#DISABLED: #SCRON -t 5\n#DISABLED: @daily b\n#DISABLED: x\n",
+                        sizeof("@hourly a\n#DISABLED: #SCRON -t 5\n#DISABLED: @daily b\n"
+                               "#DISABLED: x\n") -
+                            1);
+    assert_int_equal(strlen(cluster_crontab(c, 1000)->text), strlen(text) + 2 * 11);
+    assert_null(crontab_entry(cluster_crontab(c, 1000), 12));
+    assert_non_null(crontab_entry(cluster_crontab(c, 1000), 11));
+
+    /* two in one transaction, one of lines that are out already */
+    tx = tx_new(T0);
+    tx_crontab_end(tx, 1000, 13);
+    tx_crontab_end(tx, 1000, 11);
+    apply_ok(c, tx);
+    assert_int_equal(cluster_crontab(c, 1000)->n_entries, 0);
+    assert_int_equal(strlen(cluster_crontab(c, 1000)->text), strlen(text) + 4 * 11);
+
+    tx = tx_new(T0);
+    tx_crontab_end(tx, 1000, 13);
+    apply_bad(c, tx, "no entry has the job 13");
+    tx = tx_new(T0);
+    tx_crontab_end(tx, 7, 13);
+    apply_bad(c, tx, "crontab of user 7");
+    cluster_free(c);
+}
+
 static void test_dump_and_hash(void **state)
 {
     struct cluster *a = new_cluster(), *b = new_cluster();
@@ -130,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_put_and_remove),
+        cmocka_unit_test(test_crontab_entry_ends),
         cmocka_unit_test(test_dump_and_hash),
         cmocka_unit_test(test_bad),
     };
