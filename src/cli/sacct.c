@@ -54,7 +54,7 @@ struct sacct {
     bool have_start, have_end, env_vars, efficiency, report;
     struct named_job { /* --batch-script, --env-vars */
         uint32_t job_id;
-        char name[32], *cluster;
+        char name[256], *cluster;
     } * named;
     size_t n_named;
     size_t njobs; /* seen */
@@ -618,6 +618,8 @@ static void name_job(struct sacct *s, const Pst__AcctJob *a)
     n->cluster = xstrdup_or_die(a->cluster ? a->cluster : s->cluster);
     if (j->array_job_id && j->has_array_task_id)
         (void)snprintf(n->name, sizeof(n->name), "%u_%u", j->array_job_id, j->array_task_id);
+    else if (j->array_tasks) /* those that wait */
+        (void)snprintf(n->name, sizeof(n->name), "%u_[%s]", j->job_id, j->array_tasks);
     else
         (void)snprintf(n->name, sizeof(n->name), "%u", j->job_id);
 }
@@ -657,7 +659,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         acct_truncate(a, s->start_us, s->end_us);
     s->njobs++;
     if (s->scripts || s->env_vars) {
-        name_job(s, a);
+        if (job_line_wanted(s, a->job))
+            name_job(s, a);
         return 0;
     }
     if (s->efficiency) {

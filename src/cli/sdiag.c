@@ -31,8 +31,8 @@ struct sdiag {
 
 #define OPT_INTO struct sdiag
 static const struct opt rows[] = {
-    OPT("all", 'a', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
-        "print the statistics (what it does anyway)"),
+    OPT("all", 'a', OPT_NONE, OPT_UNFLAG(reset), NULL, NULL, NULL,
+        "print the statistics (what it does unless --reset stands behind)"),
     OPT("cluster", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
         "ask this cluster"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),

@@ -419,6 +419,9 @@ static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int
     if (!known && *n > 0 && smgr_is((*words)[0], "resources", 1)) { /* lists have more such words */
         *ret = SMGR_RESOURCE;
         known = true;
+    } else if (*n > 0 && (possible & SMGR_COORD) && smgr_is((*words)[0], "coordinators", 2)) {
+        *ret = SMGR_COORD; /* in a list "co" is the configuration */
+        known = true;
     }
     if (known && (*ret & possible)) {
         (*n)--;

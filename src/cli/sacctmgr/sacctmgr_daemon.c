@@ -14,6 +14,7 @@
 #include "cli/format/json_dbdconf.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "version.h"
+#include "wire/errors.h"
 #include "wire/msgname.h"
 
 /* ---- ping ------------------------------------------------------------------------------------ */
@@ -389,11 +390,23 @@ static int by_count(const void *pa, const void *pb)
     return strcmp((*a)->name ? (*a)->name : "", (*b)->name ? (*b)->name : "");
 }
 
+/* As Slurm's slurmdbd: its figures are an administrator's, those of sdiag everybody's. */
+static Pst__DiagReply *ask_as_administrator(struct smgr *s, bool reset)
+{
+    if (smgr_has_level(s, PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR))
+        return ask_diag(s, reset);
+    smgr_fail(s,
+              "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_%s_stats: RC:%d Your user "
+              "doesn't have privilege to perform this action\n",
+              reset ? "clear" : "get", ESLURM_ACCESS_DENIED);
+    return NULL;
+}
+
 void smgr_show_stats(struct smgr *s)
 {
     static const char line[] =
         "*******************************************************************\n";
-    Pst__DiagReply *d = ask_diag(s, false);
+    Pst__DiagReply *d = ask_as_administrator(s, false);
 
     if (!d)
         return;
@@ -427,7 +440,7 @@ void smgr_show_stats(struct smgr *s)
 
 void smgr_clear_stats(struct smgr *s)
 {
-    Pst__DiagReply *d = ask_diag(s, true);
+    Pst__DiagReply *d = ask_as_administrator(s, true);
 
     if (d)
         pst__diag_reply__free_unpacked(d, NULL);

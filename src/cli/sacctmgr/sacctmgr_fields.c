@@ -18,7 +18,7 @@ static const struct smgr_field fields[] = {
     { "AdminLevel", 2, "Admin", 9, C_ADMIN, NULL },
     { "Allocated", 4, "Allocated", 9, C_ALLOCATED, NULL },
     { "Allowed", 3, "Allowed", 8, C_ALLOWED, NULL },
-    { "Associations", 3, "Assocs", 30, C_ASSOCS, NULL },
+    { "Associations", 3, "Assocs", 10, C_ASSOCS, NULL },
     { "Classification", 3, "Class", 9, C_CLASS, NULL },
     { "Cluster", 2, "Cluster", 10, C_CLUSTER, NULL },
     { "ClusterNodes", 8, "Cluster Nodes", 20, C_CLUSTER_NODES, NULL },

@@ -408,8 +408,7 @@ static int take_level(void *ctx, const ProtobufCMessage *record, const struct qu
     return 0;
 }
 
-/* Who may fix them is asked to; the store looks at that again. */
-static bool is_operator(struct smgr *s)
+bool smgr_has_level(struct smgr *s, Pst__AdminLevel least)
 {
     uid_t uid = geteuid();
     const struct passwd *pw = getpwuid(uid);
@@ -422,7 +421,7 @@ static bool is_operator(struct smgr *s)
     where.n_names = name ? 1 : 0;
     where.names = &name;
     return name && smgr_list(s, PST__ACCT_ENTITY__ACCT_USER, &where, take_level, &level) &&
-           level >= PST__ADMIN_LEVEL__ADMIN_OPERATOR;
+           level >= least;
 }
 
 void smgr_show_runaway(struct smgr *s, int n, char **words)
@@ -447,7 +446,8 @@ void smgr_show_runaway(struct smgr *s, int n, char **words)
             return;
         }
     }
-    if (!is_operator(s)) {
+    /* who may fix them is asked to; the store looks at that again */
+    if (!smgr_has_level(s, PST__ADMIN_LEVEL__ADMIN_OPERATOR)) {
         smgr_fail(s,
                   "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs\n");
         return;

@@ -375,12 +375,13 @@ void scontrol_schedloglevel(struct scontrol *s, int argc, char **argv)
     bool on;
 
     if (argc != 1) {
-        scontrol_fail(s, "too %s arguments for keyword:schedloglevel", argc < 1 ? "few" : "many");
+        scontrol_missing(s, stderr, "too %s arguments for keyword:schedloglevel",
+                         argc < 1 ? "few" : "many");
         return;
     }
     on = strcmp(argv[0], "1") == 0 || strcasecmp(argv[0], "enable") == 0;
     if (!on && strcmp(argv[0], "0") != 0 && strcasecmp(argv[0], "disable") != 0) {
-        scontrol_fail(s, "invalid schedlog level: %s", argv[0]);
+        scontrol_missing(s, stderr, "invalid schedlog level: %s", argv[0]);
         return;
     }
     request.has_sched_log_level = true;
@@ -394,12 +395,12 @@ void scontrol_fsdampeningfactor(struct scontrol *s, int argc, char **argv)
     uint64_t factor;
 
     if (argc != 1) {
-        scontrol_fail(s, "too %s arguments for keyword:fsdampeningfactor",
-                      argc < 1 ? "few" : "many");
+        scontrol_missing(s, stderr, "too %s arguments for keyword:fsdampeningfactor",
+                         argc < 1 ? "few" : "many");
         return;
     }
     if (parse_u64(argv[0], 1, UINT16_MAX, &factor) < 0) {
-        scontrol_fail(s, "invalid dampening factor: %s", argv[0]);
+        scontrol_missing(s, stderr, "invalid dampening factor: %s", argv[0]);
         return;
     }
     request.has_fs_dampening = true;

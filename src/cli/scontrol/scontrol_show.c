@@ -707,7 +707,10 @@ static void show_daemons(struct scontrol *s, const char *name)
     char host[256] = "";
     size_t len;
 
-    (void)name;
+    if (name) {
+        scontrol_missing(s, stderr, "too many arguments for keyword:show");
+        return;
+    }
     (void)gethostname(host, sizeof(host) - 1); /* empty: then no host is this one */
     len = strcspn(host, ".");
     for (size_t i = 0; conf_ctld_host(conf, i, NULL); i++) {

@@ -36,7 +36,8 @@ static bool fail_tasks(struct scontrol *s, const char *id, const char *text)
     if (!len || !n || strspn(id, "0123456789") != len ||
         strspn(tasks, "0123456789") != (set ? 0 : n) || (set && tasks[n - 1] != ']'))
         return false;
-    scontrol_fail(s, "%.*s_[%.*s]: %s", (int)len, id, (int)(set ? n - 2 : n), tasks + set, text);
+    scontrol_missing(s, stderr, "%.*s_[%.*s]: %s", (int)len, id, (int)(set ? n - 2 : n),
+                     tasks + set, text);
     return true;
 }
 
@@ -46,7 +47,7 @@ bool scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *result
     _cleanup_free_ char *lines = arrayanswer_lines(results, n, good);
 
     if (lines)
-        scontrol_fail(s, "%s", lines);
+        scontrol_missing(s, stderr, "%s", lines);
     return lines != NULL;
 }
 

@@ -541,12 +541,36 @@ void squeue_add(struct squeue *q)
     step_jobs_done(&q->jobs);
 }
 
+static int pass_over(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)ctx, (void)record, (void)info;
+    return 0;
+}
+
+/* Is there a job of the only id, which some other filter keeps out? */
+static bool is_kept_out(struct squeue *q)
+{
+    Pst__QueryRequest request = query_to_print();
+    Pst__JobFilter only = PST__JOB_FILTER__INIT;
+    struct query_info info = { 0 };
+
+    if (q->several)
+        return false;
+    only.job_ids = q->filter.request.job_ids;
+    only.n_job_ids = q->filter.request.n_job_ids;
+    request.jobs = &only;
+    return only.n_job_ids &&
+           query_run(q->client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor,
+                     pass_over, NULL, &info) >= 0 &&
+           info.records > 0;
+}
+
 /* A single job id that no controller knows is a mistake; of several ids, those that exist are
  * shown. */
 static void tell_unknown(struct squeue *q)
 {
     if (q->steps || q->filter.ids.n != 1 || q->filter.ids.ids[0].job_id == SQUEUE_NO_JOB ||
-        q->n_jobs > 0)
+        q->n_jobs > 0 || is_kept_out(q))
         return;
     if (!q->json.wanted)
         strbuf_reset(&q->out);

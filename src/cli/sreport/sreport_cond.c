@@ -1,5 +1,6 @@
 /* sreport_cond.c - what stands behind a report's name: conditions and times; see sreport.h. */
 #include <ctype.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,26 @@ static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const 
     return good || refuse_word(s, " Invalid number: %s", value);
 }
 
+/* Groups by name or number; one that is not there is told, and has no jobs. */
+static void set_groups(uint32_t **numbers, size_t *n, const char *value)
+{
+    char **words = NULL;
+    size_t nwords = 0;
+
+    argwords_add(&words, &nwords, value);
+    for (size_t i = 0; i < nwords; i++) {
+        const struct group *gr = getgrnam(words[i]);
+        uint64_t number = UINT32_MAX - 1;
+
+        if (gr)
+            number = gr->gr_gid;
+        else if (parse_u64(words[i], 0, UINT32_MAX, &number) < 0)
+            cli_error("Invalid group id: %s", words[i]);
+        filter_add_number(numbers, n, (uint32_t)number);
+    }
+    argwords_free(words, nwords);
+}
+
 /* Each list adds columns to those before. */
 static void add_format(struct cond *c, const char *value)
 {
@@ -187,7 +208,8 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
         add_format(c, value);
         return true;
     case K_GID:
-        return set_numbers(s, &r->gids, &r->n_gids, value);
+        set_groups(&r->gids, &r->n_gids, value);
+        return true;
     case K_GROUPING:
         return set_grouping(s, c, value);
     case K_JOBS:
@@ -209,8 +231,8 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
         *start = parse_time(value, *start);
         return true;
     case K_TOP:
-        if (parse_u64(value, 1, 1000000, &top) < 0)
-            return refuse_word(s, " Invalid count: %s", value);
+        if (parse_u64(value, 0, 1000000, &top) < 0)
+            return refuse_word(s, "sreport: error: Invalid value for TopCount (%s)", value);
         c->top = (uint32_t)top;
         return true;
     case K_USERS:

@@ -113,14 +113,15 @@ static int take_record(void *ctx, const ProtobufCMessage *record, const struct q
 
 void report_reservations(struct sreport *s, struct cond *c)
 {
-    static const struct column all[] = {
+    int w = s->form >= FORM_SECS_PER ? 29 : 20;
+    const struct column all[] = {
         { "Cluster", "Cluster", 9, F_CLUSTER },
         { "Name", "Name", 9, F_NAME },
         { "Start", "Start", 19, F_START },
         { "End", "End", 19, F_END },
         { "TresName", "TRES Name", 14, F_TRES },
-        { "Allocated", "Allocated", 20, F_ALLOC },
-        { "Idle", "Idle", 20, F_IDLE },
+        { "Allocated", "Allocated", w, F_ALLOC },
+        { "Idle", "Idle", w, F_IDLE },
         { "TresCount", "TRES Count", 10, F_COUNT },
         { "Associations", "Associations", 15, F_ASSOCS },
         { "Flags", "Flags", 20, F_FLAGS },

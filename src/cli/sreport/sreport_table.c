@@ -178,7 +178,8 @@ void table_title(const struct sreport *s, const struct cond *c, const char *titl
                                              : "CPU ",
                      unit_words(s->form));
     else if (strcmp(extra, "TRES") == 0)
-        (void)printf("Usage reported in TRES %s\n", unit_words(s->form));
+        (void)printf("Usage reported in %s%s\n", s->form == FORM_PERCENT ? "" : "TRES ",
+                     unit_words(s->form));
     else if (strcmp(extra, "Time") == 0)
         (void)printf("Time reported in %s\n", unit_words(s->form));
     else

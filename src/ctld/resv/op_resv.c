@@ -435,7 +435,8 @@ static int set_tres(struct change *c, const char *text)
     }
     if (code == 0 && c->req->has_tres_per_node && c->req->tres_per_node && !c->rec->has_want_nodes)
         code = ESLURM_INVALID_TRES;
-    if (code == 0 && lic.len && !rest.len && !resv_has(c->rec, RESV_FLAG(ANY_NODES)))
+    if (code == 0 && lic.len && !rest.len && !resv_has(c->rec, RESV_FLAG(ANY_NODES)) &&
+        !c->rec->nodes && !(c->req->set->nodes && *c->req->set->nodes) && !c->rec->has_want_nodes)
         code = ESLURM_INVALID_NODE_NAME; /* of which nodes? */
     if (code == 0) {
         free(c->rec->want_tres);

@@ -15,6 +15,7 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "ctld/schedlink/licenses.h"
 #include "ctld/job/nodefeatures.h"
 #include "ctld/resv/resv_impl.h"
@@ -334,9 +335,11 @@ static void put_cores(const struct ctld *ctld, Pst__ReservationRecord *rec,
     }
 }
 
-/* "cpu=64,license/matlab=5" */
-static void put_tres(Pst__ReservationRecord *rec, uint64_t cpus, const struct tres_want *want)
+/* "cpu=64,license/matlab=5": of licences those that AccountingStorageTRES names. */
+static void put_tres(const struct ctld *ctld, Pst__ReservationRecord *rec, uint64_t cpus,
+                     const struct tres_want *want)
 {
+    const char *tracked = conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES);
     struct strbuf sb = STRBUF_INIT;
     struct license_text l;
     char *text = NULL;
@@ -347,9 +350,14 @@ static void put_tres(Pst__ReservationRecord *rec, uint64_t cpus, const struct tr
         strbuf_addf(&sb, "%sgres/%s%s%s=%llu", sb.len ? "," : "", want->gres,
                     want->gres_type[0] ? ":" : "", want->gres_type,
                     (unsigned long long)want->gres_count);
-    for (const char *p = rec->licenses; p && license_text_next(&p, &l);)
-        strbuf_addf(&sb, "%slicense/%.*s=%llu", sb.len ? "," : "", (int)l.name_len, l.name,
-                    (unsigned long long)license_text_count(&l));
+    for (const char *p = rec->licenses; p && license_text_next(&p, &l);) {
+        char name[128];
+
+        (void)snprintf(name, sizeof(name), "license/%.*s", (int)l.name_len, l.name);
+        if (wordlist_has(tracked, name))
+            strbuf_addf(&sb, "%s%s=%llu", sb.len ? "," : "", name,
+                        (unsigned long long)license_text_count(&l));
+    }
     if (sb.len && strbuf_detach(&sb, &text) < 0)
         must(NULL);
     strbuf_done(&sb);
@@ -388,7 +396,7 @@ static void put_choice(struct ctld *ctld, Pst__ReservationRecord *rec, const str
     SET(rec, node_cnt, (uint32_t)n);
     SET(rec, core_cnt, cores);
     put_cores(ctld, rec, c);
-    put_tres(rec, cpus, want);
+    put_tres(ctld, rec, cpus, want);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -502,7 +510,7 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
         SET(rec, node_cnt, 0);
         SET(rec, core_cnt, 0);
         drop_cores(rec);
-        put_tres(rec, 0, &want);
+        put_tres(ctld, rec, 0, &want);
         return 0;
     }
     if (keep && rec->nodes) {

@@ -180,6 +180,12 @@ static bool asks_only(const struct submission *s)
     return s->req->has_test_only && s->req->test_only;
 }
 
+/* Of a partition without any node: an allocation that is wanted at once is not worth a wait. */
+static bool may_wait_for_nodes(const struct submission *s)
+{
+    return !asks_only(s) && !s->req->has_immediate_s;
+}
+
 /* Does the job keep p's limits, where these are enforced, and could it run in p as it is
  * configured?  0 or an ESLURM code. */
 static int check_fit(struct submission *s, const struct partition *p, const char **ret_hint)
@@ -202,6 +208,8 @@ static int check_fit(struct submission *s, const struct partition *p, const char
          code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE) &&
         s->hold && !later)
         code = 0; /* nodes may change until it is released */
+    if (code != 0 && !enforced && bitmap_empty(p->nodes) && may_wait_for_nodes(s))
+        code = 0; /* it gets nodes later */
     return code;
 }
 

@@ -43,19 +43,22 @@ static bool qos_known(const struct ctld *ctld, const char *list)
     return true;
 }
 
-/* "DefCpuPerGPU=2,DefMemPerGPU=100" */
-static bool defaults_known(const char *list)
+/* "DefCpuPerGPU=2,DefMemPerGPU=100": the names are spelt so from now on. */
+static bool defaults_known(char *list)
 {
+    static const char cpus[] = "DefCpuPerGPU", mem[] = "DefMemPerGPU";
+    const size_t len = sizeof(cpus) - 1; /* of both */
     _cleanup_free_ char *copy = strdup(list);
     char *save = NULL;
 
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        size_t len = strcspn(w, "=");
+        bool is_cpus = strncasecmp(w, cpus, len) == 0;
         uint64_t n;
 
-        if (!w[len] || parse_u64(w + len + 1, 0, UINT32_MAX, &n) < 0 || len != 12 ||
-            (strncasecmp(w, "DefCpuPerGPU", len) != 0 && strncasecmp(w, "DefMemPerGPU", len) != 0))
+        if ((!is_cpus && strncasecmp(w, mem, len) != 0) || w[len] != '=' ||
+            parse_u64(w + len + 1, 0, UINT32_MAX, &n) < 0)
             return false;
+        memcpy(list + (w - copy), is_cpus ? cpus : mem, len);
     }
     return true;
 }

@@ -16,8 +16,9 @@ NUMBER = re.compile(r"\b7\d{4}(?!\d)")
 # What a command may have changed, by its beginning; the first that matches counts.
 CHANGES = [(re.compile(pattern), names) for pattern, names in (
     (r"(sacctmgr|scontrol) (-\S+ )*(show|list)\b", ()),
-    (r"sacctmgr .*\bqos ", ("qos", "assoc", "jobs")),
-    (r"sacctmgr .*\b(account|user) ", ("assoc", "user", "account", "jobs")),
+    (r"sacctmgr .*\b(qos|QOS|q) ", ("qos", "assoc", "jobs")),
+    (r"sacctmgr .*\b(acc\w*|Account|us\w*|User|u) ", ("assoc", "user", "account", "jobs")),
+    (r"sacctmgr .*(add|create|ad|modify|mod|update|delete|remove|del|rem) cl\w* ", ("assoc", "jobs")),
     (r"scontrol \w+ partition", ("partitions", "jobs", "nodes")),
     (r"scontrol \w+ reservation", ("reservations", "jobs", "nodes")),
     (r"scontrol update node", ("nodes", "jobs")),
@@ -27,13 +28,14 @@ CHANGES = [(re.compile(pattern), names) for pattern, names in (
 DEAD = re.compile(r"^no end$|Unable to contact slurm controller|Connection refused|Zero Bytes were transmitted")
 
 
-LISTS = re.compile(r"(sacct|squeue|sinfo|sprio|sstat|scontrol (-\S+ )*(show|list)) ")
-BEFORE = re.compile(r"^(env (\w+=('[^']*'|\S*) )+|printf .* \| )")
+LISTS = re.compile(r"(sacct|squeue|sinfo|sprio|sstat|sreport|(scontrol|sacctmgr) (-\S+ )*(show|list)) ")
+BEFORE = re.compile(r"""^(env (\w+=('[^']*'|\S*) )+|printf ("(?:\\.|[^"\\])*"|'[^']*') \| )""")
+SCONTROL_OPTIONS = re.compile(r"(?<=\bscontrol )(-[aoQ] )+")
 
 
 def plain(command):
-    """Without what gives it variables or a script."""
-    return BEFORE.sub("", command)
+    """Without what gives it variables or a script, and without options that change no words."""
+    return SCONTROL_OPTIONS.sub("", BEFORE.sub("", command))
 
 
 def changes(command):
@@ -174,8 +176,9 @@ class Pair:
 
     def excuse(self, user, command, kind, text):
         """The case that excuses this difference, or None."""
+        asked = f"{user}$ {SCONTROL_OPTIONS.sub('', command)}"
         for case in self.rules.get("case", []):
-            if re.search(case["command"], f"{user}$ {command}") and re.search(case.get("text", ""), text) and \
+            if re.search(case["command"], asked) and re.search(case.get("text", ""), text) and \
                     case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \
                     re.search(case.get("beside", ""), self.beside):
                 self.excuses.append((case, user, command, kind, text))

@@ -36,7 +36,7 @@ PARTS = ("PartitionName=main Nodes=ALL Default=YES MaxTime=1-0 DefaultTime=60 St
 CONF = ("SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1,bf_interval=1,requeue_delay=121,enable_user_top\n"
         f"InactiveLimit=0\nFirstJobId={FIRST_JOB}\nDefMemPerCPU=100\nPriorityType=priority/multifactor\nPriorityWeightAge=0\n"
         "Licenses=lic:4,lic2:2\nAccountingStorageEnforce=associations,limits,qos\nMaxArraySize=1001\n"
-        "AccountingStorageTRES=license/lic\nEnforcePartLimits=NO\n")
+        "AccountingStorageTRES=license/lic\nAccountingStoreFlags=job_script\nEnforcePartLimits=NO\n")
 SETUP = """set -e
 sacctmgr -i add qos high priority=1000 >/dev/null
 sacctmgr -i add qos low priority=10 >/dev/null
@@ -76,7 +76,7 @@ class Shaped:
 
     def conf_text(self):
         text = super().conf_text().replace("PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n", PARTS)
-        text = text.replace("262144", "2000")
+        text = text.replace("262144", "2000").replace("ReturnToService=2", "ReturnToService=1")  # what is down stays down
         for name, more in (("n1", "Feature=f1"), ("n2", "Feature=f1"), ("n3", "Feature=f2"), ("n4", "Feature=f2")):
             text = re.sub(rf"(NodeName={name} .*)", rf"\1 {more}", text)
         if self.typed:

@@ -22,7 +22,7 @@ NAMES = {
     "problem": ("x",),
     "reservation": ("r1",),
 }
-ENTITIES = ("account", "account", "account", "user", "user", "user", "user", "qos", "qos", "qos", "wckey", "resource", "federation",
+ENTITIES = ("account", "account", "account", "user", "user", "user", "user", "qos", "qos", "qos", "resource", "federation",
             "cluster", "coordinator", "assoc", "job", "tres", "event", "transaction", "x")
 ABBREVIATIONS = {
     "account": ("acc", "acct", "accounts", "Account"),
@@ -38,6 +38,13 @@ ABBREVIATIONS = {
     "event": ("events", "ev"),
     "tres": ("TRES", "tr"),
     "job": ("jobs", "j"),
+}
+# Words that Debian's Slurm knows in a list and not in that change: there is nothing to compare.
+NOT_IN = {
+    "list": ("federations", "resources", "res"),
+    "add": ("accounts", "users", "clusters", "coordinators", "federations", "resources", "jobs"),
+    "modify": ("cl", "federations", "resources", "jobs"),
+    "delete": ("q", "resources", "jobs"),
 }
 # Clauses of a change, good and bad ones.
 SETS = {
@@ -186,9 +193,8 @@ VERB_WORDS = ("errnumstr 2015", "errnumstr 2040", "errnumstr x", "errnumstr 0", 
 TRIGGER_EVENTS = ("--node", "--node=n1", "--node=n[1-2] --down", "--down", "--up", "--drained", "--idle", "--fail", "--reconfig",
                   "--time -j {job}", "--fini -j {job}", "--primary_slurmctld_failure", "--primary_slurmctld_resumed_operation",
                   "--primary_slurmctld_acct_buffer_full", "--primary_slurmdbd_failure", "--primary_slurmdbd_resumed_operation",
-                  "--primary_database_failure", "--backup_slurmctld_failure", "--burst_buffer", "--resume", "--block_err", "--draining",
-                  "-a", "-A", "-B", "-b", "-c", "-C", "-d", "-D", "-e", "-f -j {job}", "-F", "-g", "-G", "-h", "-H", "-I", "-r", "-R",
-                  "-t -j {job}", "-u")
+                  "--primary_database_failure", "--backup_slurmctld_failure", "--burst_buffer", "--block_err", "-a", "-A", "-B", "-b",
+                  "-c", "-C", "-d", "-D", "-e", "-f -j {job}", "-F", "-g", "-G", "-h", "-H", "-I", "-r", "-t -j {job}", "-u")
 TRIGGER_WORDS = ("", "", "--offset=30", "--offset=-30", "-o 5", "--offset=x", "--flags=perm", "--flags=x", "-j x", "-j 99999", "-n n1",
                  "-n n9", "--node", "-Q", "-M bench", "-M nosuch", "--offset=99999999", "-u alice", "x", "-j {job} --node=n1",
                  "--program=/bin/false")
@@ -247,7 +253,7 @@ RESERVATION_WORDS = ("starttime=now", "starttime=now+1hour", "starttime=tomorrow
                      "nodes=", "nodecnt=1", "nodecnt=2", "nodecnt=9", "corecnt=2", "corecnt=1,1 nodes=n[1-2]", "flags=maint",
                      "flags=ignore_jobs", "flags=daily", "flags=weekday", "flags=overlap", "flags=flex", "flags=magnetic",
                      "flags=replace", "flags=x", "flags+=maint", "flags-=maint", "flags=purge_comp=5", "flags=static_alloc",
-                     "flags=any_nodes", "licenses=lic:1", "licenses=lic:9", "licenses=nosuch:1", "features=f1", "features=f1&f2",
+                     "flags=any_nodes", "licenses=lic:1", "licenses=lic:9", "licenses=nosuch:1", "features=f1", "'features=f1&f2'",
                      "features=nosuch", "partition=main", "partition=other", "partition=nosuch", "groups=research", "maxstartdelay=10",
                      "tres=node=1", "tres=cpu=2", "tres=license/lic=1", "nosuch=1", "purgecomp=5", "skip", "partitionname=main nodes=ALL",
                      "users=alice accounts=physics", "burstbuffer=x", "reservationname=r9")
@@ -262,15 +268,15 @@ class Steer:
         wrong = [w for w in words if is_wrong(w)]
         return " ".join(self.fill(w) for w in words if w not in wrong[1:])
 
-    def entity_word(self, entity):
-        return self.pick((entity, entity, entity, *ABBREVIATIONS.get(entity, ())))
+    def entity_word(self, entity, verb="list"):
+        return self.pick([w for w in (entity, entity, entity, *ABBREVIATIONS.get(entity, ())) if w not in NOT_IN.get(verb, ())])
 
     def manage(self):
         """sacctmgr with a verb, an entity and clauses in several orders."""
         entity, verb = self.pick(ENTITIES), self.pick(("add", "add", "modify", "modify", "modify", "delete", "delete"))
         name = self.pick(NAMES[entity])
         asked = self.pick(("-i", "-i", "-i", "-i", "-iQ", "-i -n", "-i --parsable", "-i -i"))
-        head = f"sacctmgr {asked} {self.pick(VERBS[verb])} {self.entity_word(entity)}"
+        head = f"sacctmgr {asked} {self.pick(VERBS[verb])} {self.entity_word(entity, verb)}"
         sets, wheres = self.chosen(SETS[entity], 1, 2), self.chosen(WHERES[entity], 1, 2)
         if any(map(is_wrong, sets.split())):
             name = NAMES[entity][0]
@@ -278,7 +284,7 @@ class Steer:
         if entity in ("account", "user") and name in ("root", "''") and verb == "delete":
             name = "nosuch"  # without these nothing is left to compare
         if verb == "add":
-            name = self.pick((name, name, f"name={name}", f"names={name}", ""))
+            name = self.pick((name, name, f"name={name}", "" if entity in ("qos", "federation") else f"names={name}", ""))
             return f"{head} {self.pick((f'{name} {sets}', f'{name} {sets}', f'{name}', f'{sets} {name}'))}"
         if verb == "modify":
             return f"{head} " + self.pick((f"{name} set {sets}", f"where {wheres} set {sets}", f"set {sets} where {wheres}",

@@ -80,6 +80,19 @@ def test_statistics(site):
 
 
 @ROOT_ONLY
+def test_statistics_are_an_administrators(site):
+    for words in (("list", "stats"), ("clear", "stats")):
+        said = site.run("sacctmgr", *words, rc=1, user="nobody")
+        assert said.endswith("_stats: RC:2002 Your user doesn't have privilege to perform this action\n")
+    site.run("sacctmgr", "-i", "add", "cluster", "test")
+    site.run("sacctmgr", "-i", "add", "account", "staff")
+    site.run("sacctmgr", "-i", "add", "user", "nobody", "account=staff", "adminlevel=operator")
+    site.run("sacctmgr", "list", "stats", rc=1, user="nobody")
+    site.run("sacctmgr", "-i", "modify", "user", "nobody", "set", "adminlevel=admin")
+    assert "by message type" in site.run("sacctmgr", "list", "stats", user="nobody")
+
+
+@ROOT_ONLY
 def test_reconfigure(site):
     """Who sees what changes without a new start; what cannot be read changes nothing."""
     site.dbd.stop()  # its tables are there
