@@ -387,6 +387,23 @@ static void list_json(struct sshare *s, int argc, char **argv)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* Users are named by their numbers, too: the records have names. */
+static void name_users(struct sshare *s)
+{
+    for (size_t i = 0; i < s->n_users; i++) {
+        uint64_t uid;
+        const struct passwd *pw = getpwnam(s->users[i]) ||
+                                          parse_u64(s->users[i], 0, UINT32_MAX - 1, &uid) < 0
+                                      ? NULL
+                                      : getpwuid((uid_t)uid);
+
+        if (!pw)
+            continue;
+        free(s->users[i]);
+        s->users[i] = xstrdup_or_die(pw->pw_name);
+    }
+}
+
 static void only_me(struct sshare *s)
 {
     const char *name = user_name_of(getuid());
@@ -475,6 +492,7 @@ int main(int argc, char **argv)
         clusters_find_or_die(&s.cli, s.clusters, &clusters);
     if (s.cli.verbose > 0)
         tell_wishes(&s);
+    name_users(&s);
     only_me(&s);
     for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
         if (clusters.n)

@@ -274,11 +274,19 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
     struct sizes *z = xmalloc_or_die(sizeof(*z));
     char labels[96][24];
     uint32_t bounds[96];
-    Pst__UsageReply *reply = sreport_ask(s, c, PST__USAGE_KIND__USAGE_SIZES);
-    bool keyless = which == SIZES_ACCOUNT_WCKEY && !reply->n_sizes;
-    size_t nbins = make_bounds(c, reply, bounds, ARRAY_SIZE(bounds));
+    Pst__UsageReply *reply;
+    bool keyless;
+    size_t nbins;
     struct table t;
 
+    if (s->tres && (strchr(s->tres, ',') || strcasecmp(s->tres, "all") == 0)) {
+        (void)fprintf(stderr, " Job report only supports a single --tres type.\n"
+                              " Generate a separate report for each TRES type.\n");
+        exit(CLI_EXIT_FAILED);
+    }
+    reply = sreport_ask(s, c, PST__USAGE_KIND__USAGE_SIZES);
+    keyless = which == SIZES_ACCOUNT_WCKEY && !reply->n_sizes;
+    nbins = make_bounds(c, reply, bounds, ARRAY_SIZE(bounds));
     table_init(&t, s, all, 5, c->format ? c->format : leads[keyless ? SIZES_ACCOUNT : which]);
     for (size_t i = 0; i < nbins && t.n + 2 < ARRAY_SIZE(t.columns); i++) {
         put_label(labels[i], sizeof(labels[i]), c, bounds, nbins, i);

@@ -29,6 +29,8 @@ void table_init(struct table *t, const struct sreport *s, const struct column *a
                 const char *format)
 {
     *t = (struct table){ .s = s };
+    if (!*format) /* the field without a name */
+        t->unknown = format;
     while (*format) {
         size_t len = strcspn(format, ","), name = strcspn(format, ",%");
         const struct column *c = find_column(all, n, format, name);

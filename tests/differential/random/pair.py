@@ -10,6 +10,8 @@ from side import BEGIN_S, Lost, Ours, Peer, Remote, differential
 
 SETTLE_S = 5
 AGAIN_S = 3  # how long a list may differ because one side hears later of what happened
+GONE_S = 12  # ... while a job is completing
+COMPLETING = re.compile(r"\bcomp(leting)?\b|\bCG\b|COMPLETING")
 ASK_S = 40
 PAIR = re.compile(r"(?:^|(?<=\s))([A-Z]\w*(?:/\w+)?)=(.*?)(?=\s+[A-Z]\w*(?:/\w+)?=|\s*$)")
 NUMBER = re.compile(r"\b7\d{4}(?!\d)")
@@ -178,9 +180,9 @@ class Pair:
         """The case that excuses this difference, or None."""
         asked = f"{user}$ {SCONTROL_OPTIONS.sub('', command)}"
         for case in self.rules.get("case", []):
-            if re.search(case["command"], asked) and re.search(case.get("text", ""), text) and \
-                    case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \
-                    re.search(case.get("beside", ""), self.beside):
+            if (re.search(case["command"], asked) or re.search(case["command"], f"{user}$ {command}")) and \
+                    re.search(case.get("text", ""), text) and case.get("kind", kind) == kind and \
+                    (self.alone or not case.get("alone")) and re.search(case.get("beside", ""), self.beside):
                 self.excuses.append((case, user, command, kind, text))
                 return case
         return None
@@ -213,8 +215,9 @@ class Pair:
 
     def asked_again(self, user, command, peer, ours):
         """The answers to a question, once they are the same or time is up."""
-        until, pause = time.monotonic() + AGAIN_S, 0.1
-        while list(self.texts_apart(command, peer, ours)) and time.monotonic() < until:
+        first, pause = time.monotonic(), 0.1
+        while list(self.texts_apart(command, peer, ours)) and \
+                time.monotonic() < first + (GONE_S if COMPLETING.search(peer[1] + ours[1]) else AGAIN_S):
             time.sleep(pause)  # between two questions
             pause = min(pause * 2, 1)
             peer, ours = self.ask("again", *((user, side.command(command)) for side in self.sides))
