@@ -392,10 +392,10 @@ static void name_users(struct sshare *s)
 {
     for (size_t i = 0; i < s->n_users; i++) {
         uint64_t uid;
-        const struct passwd *pw = getpwnam(s->users[i]) ||
-                                          parse_u64(s->users[i], 0, UINT32_MAX - 1, &uid) < 0
-                                      ? NULL
-                                      : getpwuid((uid_t)uid);
+        const struct passwd *pw =
+            getpwnam(s->users[i]) || parse_u64(s->users[i], 0, UINT32_MAX - 1, &uid) < 0
+                ? NULL
+                : getpwuid((uid_t)uid);
 
         if (!pw)
             continue;

@@ -17,6 +17,7 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv.h"
 #include "ctld/topology/topoexpand.h"
+#include "feed/limitrecords.h"
 #include "ctld/core/service.h"
 #include "model/account/assoc.h"
 #include "sched/base/constraint.h"
@@ -231,6 +232,25 @@ static int check_accounts(const struct change *c)
     return 0;
 }
 
+/* Where jobs need an association, a user without one could not use it. */
+static int check_associations(const struct change *c)
+{
+    const char *cluster = conf_str(c->ctld->conf, CONF_CLUSTER_NAME);
+
+    if (!(limits_enforced(c->ctld->conf) & ENFORCE_ASSOCS))
+        return 0;
+    for (const char *p = c->rec->users; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        _cleanup_free_ char *user = strndup(p + (*p == '-'), strcspn(p, ",") - (*p == '-'));
+        const struct assoc *a = user ? am_of_user(c->ctld->cluster->am, user) : NULL;
+
+        while (a && a->rec->cluster && strcmp(a->rec->cluster, cluster) != 0)
+            a = a->next_of_user;
+        if (!a)
+            return ESLURM_INVALID_ACCOUNT;
+    }
+    return 0;
+}
+
 static int set_access(struct change *c)
 {
     const Pst__ResvRequest *q = c->req;
@@ -263,6 +283,8 @@ static int set_access(struct change *c)
     }
     if ((s->users || s->groups) && !resv_resolve(r))
         return SLURM_ERROR;
+    if (s->users && (code = check_associations(c)) != 0)
+        return code;
     return s->users || s->accounts ? check_accounts(c) : 0;
 }
 

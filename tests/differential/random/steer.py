@@ -41,7 +41,7 @@ ABBREVIATIONS = {
 }
 # Words that Debian's Slurm knows in a list and not in that change: there is nothing to compare.
 NOT_IN = {
-    "list": ("federations", "resources", "res"),
+    "list": ("federations", "resources", "res", "co"),
     "add": ("accounts", "users", "clusters", "coordinators", "federations", "resources", "jobs"),
     "modify": ("cl", "federations", "resources", "jobs"),
     "delete": ("q", "resources", "jobs"),
