@@ -206,8 +206,8 @@ void smgr_clear_stats(struct smgr *s);
 void smgr_shutdown(struct smgr *s, int n, char **words);
 void smgr_reconfigure(struct smgr *s);
 void smgr_archive(struct smgr *s, int n, char **words);
-/* Is the caller root, SlurmUser, or a user with that level?  For what is refused before the store is
- * asked to do something. */
+/* Is the caller root, SlurmUser, or a user with that level?  For what is refused before the store
+ * is asked to do something. */
 bool smgr_has_level(struct smgr *s, Pst__AdminLevel least);
 void smgr_show_runaway(struct smgr *s, int n, char **words); /* sacctmgr_jobs.c */
 void smgr_modify_job(struct smgr *s, int n, char **words);

@@ -14,7 +14,7 @@ GONE_S = 12  # ... while a job is completing
 COMPLETING = re.compile(r"\bcomp(leting)?\b|\bCG\b|COMPLETING")
 ASK_S = 40
 PAIR = re.compile(r"(?:^|(?<=\s))([A-Z]\w*(?:/\w+)?)=(.*?)(?=\s+[A-Z]\w*(?:/\w+)?=|\s*$)")
-NUMBER = re.compile(r"\b7\d{4}(?!\d)")
+NUMBER = re.compile(r"(?<![0-9a-f])7\d{4}(?!\d)")
 # What a command may have changed, by its beginning; the first that matches counts.
 CHANGES = [(re.compile(pattern), names) for pattern, names in (
     (r"(sacctmgr|scontrol) (-\S+ )*(show|list)\b", ()),
@@ -178,11 +178,11 @@ class Pair:
 
     def excuse(self, user, command, kind, text):
         """The case that excuses this difference, or None."""
-        asked = f"{user}$ {SCONTROL_OPTIONS.sub('', command)}"
+        asked = (f"{user}$ {command}", f"{user}$ {SCONTROL_OPTIONS.sub('', command)}")
         for case in self.rules.get("case", []):
-            if (re.search(case["command"], asked) or re.search(case["command"], f"{user}$ {command}")) and \
-                    re.search(case.get("text", ""), text) and case.get("kind", kind) == kind and \
-                    (self.alone or not case.get("alone")) and re.search(case.get("beside", ""), self.beside):
+            if any(re.search(case["command"], a) for a in asked) and re.search(case.get("text", ""), text) and \
+                    case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \
+                    re.search(case.get("beside", ""), self.beside):
                 self.excuses.append((case, user, command, kind, text))
                 return case
         return None

@@ -107,6 +107,8 @@ class Shaped:
 
     def sh(self, user, command):
         options, own = people.as_user(user)
+        if user in people.HOMES and not os.path.isdir(people.HOMES[user]):
+            people.make_homes()  # another player ended, and took them away
         argv = shlex.split(command) if not SHELL.search(command) else ["bash", "-c", command]
         try:
             done = subprocess.run(argv, cwd=people.HOMES.get(user, "/"), stdin=subprocess.DEVNULL,
