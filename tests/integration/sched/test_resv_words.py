@@ -2,7 +2,7 @@
 
 import pytest
 
-CLUSTER = {"nodes": 4, "cpus": 4, "conf": "Licenses=lic:5"}
+CLUSTER = {"nodes": 4, "cpus": 4, "conf": "Licenses=lic:5\nAccountingStorageTRES=license/lic"}
 
 
 @pytest.fixture
