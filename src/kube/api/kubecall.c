@@ -255,6 +255,13 @@ static void hold_server(const struct kubecall *c, const struct kubereply *reply)
     c->s->held_mono_us = MAX(c->s->held_mono_us, until);
 }
 
+/* A connection that was taken and ended without an answer, or has other bytes. */
+static bool is_mute(CURLcode result)
+{
+    return result == CURLE_GOT_NOTHING || result == CURLE_RECV_ERROR ||
+           result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY;
+}
+
 static void end_call(void *ctx, CURLcode result)
 {
     struct kubecall *c = ctx;
@@ -267,6 +274,7 @@ static void end_call(void *ctx, CURLcode result)
     (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &after);
     if (result != CURLE_OK) {
+        reply.no_http = !status && is_mute(result);
         reply.text = c->why[0] ? c->why : c->error[0] ? c->error : curl_easy_strerror(result);
         answer_call(c, &reply);
         return;

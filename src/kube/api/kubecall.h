@@ -44,6 +44,7 @@ struct kubereply {
     const char *reason; /* "NotFound", "Conflict" of a Status object, else "" */
     const char *text;   /* a sentence when status is not 2xx, else "" */
     int retry_after_s;  /* what the server asks for; 0: nothing */
+    bool no_http;       /* status 0: somebody took the connection, and speaks no HTTP there */
 };
 
 /* Of a reply of slurmrestd: the number of its first error, 0: it has none. */

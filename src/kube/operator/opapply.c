@@ -14,6 +14,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opguard.h"
+#include "kube/operator/opreach.h"
 #include "kube/make/opkeys.h"
 
 #define APPLIED "operator.penstock/applied" /* the hash of what was applied */
@@ -393,10 +394,18 @@ void opapply_scale(struct opwork *w, int64_t replicas)
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static void set_condition(const struct opwork *w, json_t *list, const char *type, bool value,
-                          const char *reason, const char *text)
+void opwork_say(struct opwork *w, bool ready, bool progressing, const char *reason,
+                const char *text)
 {
-    const char *word = value ? "True" : "False";
+    w->ready = ready;
+    w->progressing = progressing;
+    (void)snprintf(w->reason, sizeof(w->reason), "%s", reason);
+    (void)snprintf(w->text, sizeof(w->text), "%s", text);
+}
+
+static void set_word(const struct opwork *w, json_t *list, const char *type, const char *word,
+                     const char *reason, const char *text)
+{
     json_t *one, *old = NULL, *made;
     char stamp[40];
     size_t i, at = json_array_size(list);
@@ -420,12 +429,34 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
         (void)json_array_append_new(list, made);
 }
 
+static void set_condition(const struct opwork *w, json_t *list, const char *type, bool value,
+                          const char *reason, const char *text)
+{
+    set_word(w, list, type, value ? "True" : "False", reason, text);
+}
+
+/* Only what is external has a word of it. */
+static void set_reach(const struct opwork *w, json_t *list)
+{
+    const char *word = w->reach == OPREACH_ANSWERS                                 ? "True"
+                       : w->reach == OPREACH_SILENT || w->reach == OPREACH_UNREADY ? "False"
+                                                                                   : "Unknown";
+
+    if (w->reach != OPREACH_NONE) {
+        set_word(w, list, "Reachable", word, w->reach_reason, w->reach_text);
+        return;
+    }
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (strcmp(kubejson_text(json_array_get(list, i), "type"), "Reachable") == 0)
+            (void)json_array_remove(list, i);
+}
+
 /* What the condition Ready says now is told when it is something else. */
 static void tell_change(struct opwork *w, const json_t *conditions)
 {
-    static const char *const troubles[] = { "KeyMissing",        "NoController", OPWORK_UNKNOWN,
-                                            "ControllerChanged", "InvalidSpec",  "FieldChanged",
-                                            OPWORK_OVERDUE };
+    static const char *const troubles[] = { "KeyMissing",        "NoController",     OPWORK_UNKNOWN,
+                                            "ControllerChanged", "InvalidSpec",      "FieldChanged",
+                                            OPWORK_OVERDUE,      OPREACH_UNREACHABLE };
     const char *reason = w->reason;
     bool trouble = false;
     size_t i;
@@ -485,6 +516,7 @@ void opapply_status(struct opwork *w)
                   error                    ? error
                   : (!w->cr || w->refused) ? w->text
                                            : "");
+    set_reach(w, conditions);
     (void)set_reservation(w, conditions);
     if (!w->status)
         w->status = json_object();

@@ -15,6 +15,7 @@
 #include "kube/operator/opleader.h"
 #include "kube/operator/operator_impl.h"
 #include "kube/operator/opnodeset.h"
+#include "kube/operator/opreach.h"
 #include "kube/operator/opreconcile.h"
 #include "kube/make/opkeys.h"
 #include "kube/make/opspec.h"
@@ -127,6 +128,8 @@ static void take_served(void *ctx, const json_t *before, const json_t *now)
         opclient_forget(op, kubejson_uid(object));
         opleader_forget(op, kubejson_uid(object));
     }
+    if (!now)
+        opreach_forget(op, kubejson_uid(object));
     if (!now)
         free(kubemap_take(&op->errors, kubejson_uid(object)));
     if (!is_ready(op))
@@ -444,6 +447,7 @@ void operator_stop(struct operator_ *op)
 {
     opclient_stop(op);
     opleader_stop(op);
+    opreach_stop(op);
     op->controllers = kubeinformer_free(op->controllers);
     for (size_t i = 0; i < OPOWNED_MAX_; i++)
         op->owned[i] = kubeinformer_free(op->owned[i]);

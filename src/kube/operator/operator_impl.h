@@ -25,6 +25,7 @@ struct operator_ {
     struct kubeinformer *controllers; /* pods of slurmctld */
     struct kubemap leaders;           /* uid of a Controller -> struct opleader */
     struct kubemap clients;           /* uid of a Controller -> struct opclient */
+    struct kubemap reaches;           /* uid of what is external -> struct opreach */
 };
 
 /* A request under way, of the work that waits for its answer. */
@@ -37,6 +38,16 @@ struct oprequest {
     json_t *object;   /* that is applied if there is none; NULL */
     const char *verb; /* "Create" or "Delete" of what events tell; NULL */
     char what[300];   /* "Pod w-0" */
+};
+
+/* opreach.h */
+enum opreach_answer {
+    OPREACH_NONE, /* the daemon is ours */
+    OPREACH_UNASKED,
+    OPREACH_ANSWERS,
+    OPREACH_SILENT,
+    OPREACH_UNREADY,
+    OPREACH_MUTE, /* somebody takes connections, and speaks no HTTP */
 };
 
 /* The work of one custom resource, from the queue to the last answer. */
@@ -52,6 +63,8 @@ struct opwork {
     char reason[64], text[400];
     json_t *status; /* more of the status */
     enum { OPRESERVATION_UNKNOWN, OPRESERVATION_THERE, OPRESERVATION_NONE } reservation;
+    enum opreach_answer reach;
+    char reach_reason[32], reach_text[400];
     int64_t wake_s;
     char uid[];
 };

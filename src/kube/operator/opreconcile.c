@@ -17,6 +17,7 @@
 #include "kube/operator/opguard.h"
 #include "kube/operator/opclient.h"
 #include "kube/operator/opleader.h"
+#include "kube/operator/opreach.h"
 #include "kube/make/opconf.h"
 #include "kube/operator/opreconcile.h"
 #include "kube/make/opkeys.h"
@@ -24,15 +25,6 @@
 #include "kube/operator/optoken.h"
 
 #define KEY_BYTES 64u
-
-void opwork_say(struct opwork *w, bool ready, bool progressing, const char *reason,
-                const char *text)
-{
-    w->ready = ready;
-    w->progressing = progressing;
-    (void)snprintf(w->reason, sizeof(w->reason), "%s", reason);
-    (void)snprintf(w->text, sizeof(w->text), "%s", text);
-}
 
 /* A key is made once and never again: it has no owner, so that workers that run keep theirs when a
  * Controller is made anew. */
@@ -215,11 +207,14 @@ void opreconcile_controller(struct opwork *w)
     opleader_mark(w);
     (void)snprintf(name, sizeof(name), "%s-controller", kubejson_name(w->cr));
     see_monitor(w, name);
-    if (kubejson_true(w->cr, "spec.external"))
-        opwork_say(w, !missing, false, missing ? "KeyMissing" : "External",
-                   missing ? missing : "slurmctld runs elsewhere");
-    else
+    if (!kubejson_true(w->cr, "spec.external")) {
+        opreach_forget(w->op, w->uid);
         say_workload(w, "StatefulSet", name, missing);
+        return;
+    }
+    opreach_say(w, "slurmctld");
+    if (missing)
+        opwork_say(w, false, false, "KeyMissing", missing);
 }
 
 void opreconcile_accounting(struct opwork *w)
@@ -232,9 +227,10 @@ void opreconcile_accounting(struct opwork *w)
     json_t *all;
 
     if (kubejson_true(w->cr, "spec.external")) {
-        opwork_say(w, true, false, "External", "slurmdbd runs elsewhere");
+        opreach_say(w, "slurmdbd");
         return;
     }
+    opreach_forget(w->op, w->uid);
     if (kubejson_is_deleted(w->raw)) {
         opwork_say(w, false, true, "Deleted", "the Accounting is being deleted");
         return;

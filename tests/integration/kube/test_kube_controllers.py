@@ -1,12 +1,15 @@
-"""penstock-operator: several slurmctld of a Controller, and the ServiceMonitor of one; sshd in workers."""
+"""penstock-operator: several slurmctld of a Controller, one that runs elsewhere, and the ServiceMonitor of one; sshd in workers."""
 
 import base64
 import http.server
+import os
+import signal
+import socket
 import threading
 import time
 
 import pytest
-from conftest import wait_until
+from conftest import free_ports, wait_until
 
 from operated import CLUSTER, op, rest  # noqa: F401  the cluster that the fixtures are given
 
@@ -280,3 +283,118 @@ def test_another_strategy_takes_the_reservation_away(op):
     wait_until(lambda: created(op) == ("False", "NotExists"), f"the condition says so {op.status()}", 40)
     assert op.api.get("nodesets", "w")["metadata"]["finalizers"] == ["a/b"]  # that of somebody else stays
     op.api.patch("nodesets", "w", {"metadata": {"finalizers": []}})
+
+
+# ---- elsewhere ----
+
+class Mute:
+    """Takes connections and ends them: what TLS and disable_http look like to somebody who speaks HTTP."""
+
+    def __init__(self, says=b""):
+        self.says, self.listener = says, socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                conn, _ = self.listener.accept()
+            except OSError:
+                return
+            with conn:
+                conn.recv(4096)
+                conn.sendall(self.says)
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+@pytest.fixture
+def mute():
+    made = Mute()
+    yield made
+    made.stop()
+
+
+def external(op, port, plural="controllers", kind="Controller", host="127.0.0.1"):
+    keys = {"clusterName": "test", "slurmKeyRef": {"name": "slurm", "key": "slurm.key"}, "jwtKeyRef": {"name": "jwt", "key": "jwt.key"}}
+    return op.make(plural, kind, "far", external=True, externalConfig={"host": host, "port": port}, **keys if kind == "Controller" else {})
+
+
+def said(op, plural="controllers"):
+    """Reachable and Ready: status and reason of each."""
+    found = [op.condition(kind, plural, "far") for kind in ("Reachable", "Ready")]
+    return [(c["status"], c.get("reason")) for c in found]
+
+
+def told(op, reason):
+    return [e for e in op.api.all("events") if e["reason"] == reason and e["involvedObject"]["name"] == "far"]
+
+
+GOOD = [("True", "Answers"), ("True", "External")]
+LOST = [("False", "NoAnswer"), ("False", "Unreachable")]
+
+
+def test_a_controller_elsewhere(op, shared):
+    """No NodeSet and no RestApi is there: the Controller alone says whether slurmctld answers, each change once."""
+    external(op, shared.port)
+    wait_until(lambda: said(op) == GOOD, f"{said(op)} {op.log()}")
+    assert f"at 127.0.0.1:{shared.port}, and answers" in op.condition("Reachable", "controllers", "far")["message"]
+    assert not told(op, "Unreachable")
+    os.kill(shared.ctld.process.pid, signal.SIGSTOP)  # connections are taken by the kernel, nobody answers
+    try:
+        wait_until(lambda: said(op) == LOST, f"{said(op)} {op.log()}", 40)
+    finally:
+        os.kill(shared.ctld.process.pid, signal.SIGCONT)
+    wait_until(lambda: said(op) == GOOD, f"it is back {said(op)}", 40)
+    shared.kill_ctld()
+    try:
+        wait_until(lambda: said(op) == LOST, f"{said(op)} {op.log()}", 40)
+        since = op.condition("Reachable", "controllers", "far")["lastTransitionTime"]
+        op.kill()
+        op.start()  # another operator says the same from its beginning
+        seen = []
+        op.make("controllers", "Controller", "near", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
+                jwtKeyRef={"name": "jwt", "key": "jwt.key"})
+        wait_until(lambda: seen.append(said(op)) or op.api.get("configmaps", "near-config"), "it works")
+        wait_until(lambda: seen.append(said(op)) or len(seen) > 50, "it goes on")
+        assert set(map(str, seen)) == {str(LOST)}
+        assert op.condition("Reachable", "controllers", "far")["lastTransitionTime"] == since
+    finally:
+        shared.start_ctld()
+    wait_until(lambda: said(op) == GOOD, f"it is back {said(op)}", 40)
+    lost = told(op, "Unreachable")
+    assert lost and all(e["type"] == "Warning" for e in lost) and sum(e.get("count", 1) for e in lost) == 2, lost
+    assert all("cannot be reached" in e["message"] for e in lost)
+    wait_until(lambda: len(told(op, "External")) == 2, "either operator has told it")  # what repeats within a minute is counted later
+    assert not told(op, "SyncFailed")
+    op.api.delete("controllers", "far")
+
+
+def test_who_speaks_no_http_is_no_trouble(op, mute):
+    """TLS and disable_http keep /readyz away: connections are taken, and nothing more is known."""
+    external(op, mute.port)
+    wait_until(lambda: said(op) == [("Unknown", "NoHealth"), ("True", "External")], f"{said(op)} {op.log()}")
+    mute.says = b"slurm? no\r\n"
+    op.api.patch("controllers", "far", {"spec": {"externalConfig": {"port": free_ports(1)[0]}}})
+    wait_until(lambda: said(op) == LOST, f"another address is asked at once {said(op)}")
+    op.api.patch("controllers", "far", {"spec": {"externalConfig": {"port": mute.port}}})
+    wait_until(lambda: said(op) == [("Unknown", "NoHealth"), ("True", "External")], f"{said(op)} {op.log()}")
+    op.api.patch("controllers", "far", {"spec": {"externalConfig": {"host": "root@127.0.0.1/x"}}})
+    wait_until(lambda: "neither a name of a host" in op.condition("Reachable", "controllers", "far")["message"], f"{said(op)}")
+    op.api.delete("controllers", "far")
+
+
+def test_who_does_not_serve(op):
+    """A slurmctld that stands by, or a proxy before nothing, answers HTTP with another status."""
+    standby = Mute(b"HTTP/1.1 500 no\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    try:
+        external(op, standby.port, "accountings", "Accounting")
+        wait_until(lambda: said(op, "accountings") == [("False", "NotServing"), ("False", "Unreachable")], f"{said(op, 'accountings')} {op.log()}")
+        assert op.condition("Reachable", "accountings", "far")["message"] == (
+            f"slurmdbd runs elsewhere, at 127.0.0.1:{standby.port}, and says that it does not serve: HTTP 500")
+        standby.says = b"HTTP/1.1 204 yes\r\nConnection: close\r\n\r\n"
+        wait_until(lambda: said(op, "accountings") == GOOD, f"{said(op, 'accountings')}", 40)
+    finally:
+        standby.stop()

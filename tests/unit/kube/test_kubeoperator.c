@@ -28,6 +28,7 @@
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
 #include "kube/operator/opleader.h"
+#include "kube/operator/opreach.h"
 #include "kube/make/opconf.h"
 #include "kube/operator/operator.h"
 #include "kube/make/opkeys.h"
@@ -148,6 +149,47 @@ static void test_addresses(void **state)
         if (cases[i].url)
             assert_string_equal(url, cases[i].url);
     }
+}
+
+/* A stranger's word gets into no other place of a URL than the host's. */
+static void test_addresses_elsewhere(void **state)
+{
+    static const struct {
+        const char *host, *url;
+        int port;
+    } cases[] = {
+        { "ctl.example.org", "http://ctl.example.org:6817", 6817 },
+        { "10.1.2.3", "http://10.1.2.3:1", 1 },
+        { "fd00::1", "http://[fd00::1]:65535", 65535 },
+        { "a_b-c", "http://a_b-c:6817", 6817 },
+        { "", NULL, 6817 },
+        { "ctl", NULL, 0 },
+        { "ctl", NULL, 65536 },
+        { "ctl:80", NULL, 6817 },
+        { "ctl/x", NULL, 6817 },
+        { "ctl?x", NULL, 6817 },
+        { "root@ctl", NULL, 6817 },
+        { "ctl\r\nX: y", NULL, 6817 },
+        { "[fd00::1]", NULL, 6817 },
+        { "fd00::1%eth0", NULL, 6817 },
+        { "\303\274", NULL, 6817 },
+    };
+    char url[300], name[300];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        bool good = opreach_write_url(cases[i].host, cases[i].port, url, sizeof(url));
+
+        assert_int_equal(good, cases[i].url != NULL);
+        if (good)
+            assert_string_equal(url, cases[i].url);
+    }
+    memset(name, 'n', sizeof(name));
+    name[254] = '\0';
+    assert_false(opreach_write_url(name, 6817, url, sizeof(url)));
+    name[253] = '\0';
+    assert_true(opreach_write_url(name, 65535, url, sizeof(url)));
+    assert_string_equal(url + strlen(url) - 6, ":65535"); /* it is whole in a buffer of 300 */
 }
 
 #define HELD "\"finalizers\":[\"" NSSCHED_FINALIZER "\"],"
@@ -445,11 +487,17 @@ static void test_within(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_objects),  cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_monitors), cmocka_unit_test(test_schedules),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_fits),     cmocka_unit_test(test_within),
-        cmocka_unit_test(test_lines),    cmocka_unit_test(test_passwords),
+        cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_addresses_elsewhere),
+        cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_passwords),
     };
 
     update = argc > 1 && strcmp(argv[1], "--update") == 0;
