@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { el, link, replace } from "./dom.js";
+import { when } from "./format.js";
 import { installKeys, showKeys } from "./keys.js";
 import * as store from "./store.js";
 import { accountsPage } from "./accounts.js";
@@ -20,7 +21,7 @@ const NAV = [["queue", "Queue", "q", ["job"]], ["cluster", "Cluster", "c", ["nod
 const THEMES = ["auto", "light", "dark"];
 
 const app = document.getElementById("app");
-let leave = null, unsubscribe = null, main = null;
+let leave = null, unsubscribe = null, main = null, note = null;
 
 /* ---- light and dark ---- */
 
@@ -46,7 +47,7 @@ function themeButton() {
 function signOut(sentence) {
   leave?.();
   unsubscribe?.();
-  leave = unsubscribe = main = null;
+  leave = unsubscribe = main = note = null;
   api.forget();
   forgetDraft();
   store.stop();
@@ -132,7 +133,8 @@ function show() {
 function liveMark() {
   const mark = el("span", { class: "live", role: "status" });
   const paint = () => {
-    const words = { on: "Live", lost: "Connecting again …", off: "Connecting …" };
+    awayNote();
+    const words = { on: "Live", away: "slurmctld is away", lost: "Connecting again …", off: "Connecting …" };
     mark.dataset.state = store.state.live;
     mark.title = store.state.error;
     replace(mark, el("span", { class: "dot", "aria-hidden": "true" }), el("span", { class: "word" }, words[store.state.live]));
@@ -140,6 +142,16 @@ function liveMark() {
   paint();
   unsubscribe = store.subscribe(words => { if (words.has("live")) paint(); });
   return mark;
+}
+
+/* What everybody must know before he believes a page or changes something. */
+function awayNote() {
+  const { live, since, jobsRead } = store.state;
+  if ((live === "away") === Boolean(note)) return;
+  note?.remove();
+  note = live !== "away" ? null : el("p", { class: "away-note", role: "alert" }, el("b", {}, `slurmctld has not answered since ${when(since)}.`),
+    jobsRead ? " What you see is from before that." : " Nothing is known of its jobs and nodes now.", " Jobs that run go on; changes are refused until it is back.");
+  if (note) app.append(note);
 }
 
 function enter(cluster) {

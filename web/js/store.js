@@ -5,7 +5,7 @@ import { JOB_FIELDS, NODE_FIELDS, jobOf, nodeOf } from "./records.js";
 import { watch } from "./watch.js";
 
 export const jobs = new Map(), nodes = new Map();
-export const state = { live: "off", jobsRead: false, nodesRead: false, error: "" };
+export const state = { live: "off", since: 0, jobsRead: false, nodesRead: false, error: "" };
 
 const listeners = new Set();
 const dirty = new Set();
@@ -102,7 +102,7 @@ async function loadPlaces() {
 
 /* ---- changes ---- */
 
-let stream = null, nodesDue = 0;
+let stream = null, nodesDue = 0, behind = false;
 const NODES_FEW = 1500, SOON_MS = 700, LATER_MS = 10000;
 
 /* Allocations change with every job: the nodes are listed again, soon when they are few. */
@@ -155,6 +155,7 @@ function takeChange(event) {
 }
 
 function setLive(word, error = "") {
+  if (word !== state.live) state.since = Date.now() / 1000;
   state.live = word;
   state.error = error;
   tell("live");
@@ -163,6 +164,13 @@ function setLive(word, error = "") {
 function loadAll() {
   loadPlaces().catch(() => places.clear()); // a cluster without one
   return Promise.all([loadJobs(), loadNodes()]).catch(e => setLive(state.live, e.message));
+}
+
+/* Questions of the time when slurmctld was away had no answer. */
+function catchUp() {
+  if (!behind) return;
+  behind = false;
+  loadAll();
 }
 
 /* The stream first, then the lists: what changes between them is in one of the two. */
@@ -174,7 +182,8 @@ export function start() {
     reset: () => loadAll(),
     change: takeChange,
     lost: text => setLive("lost", text),
-    back: () => setLive("on"),
+    away: () => { behind = true; setLive("away", "slurmctld does not answer."); },
+    back: () => { setLive("on"); catchUp(); },
   });
 }
 
@@ -186,8 +195,9 @@ export function stop() {
   waiting.clear();
   clearTimeout(nodesDue);
   nodesDue = 0;
+  behind = false;
   jobs.clear();
   nodes.clear();
   places.clear();
-  Object.assign(state, { live: "off", jobsRead: false, nodesRead: false, error: "" });
+  Object.assign(state, { live: "off", since: 0, jobsRead: false, nodesRead: false, error: "" });
 }

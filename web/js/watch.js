@@ -18,7 +18,8 @@ async function* lines(body) {
   }
 }
 
-/* on: hello(), change(event), reset(), lost(sentence), back(); each may be missing.  Gives {stop()}.
+/* on: hello(), change(event), reset(), lost(sentence), away(), back(); each may be missing.  Gives {stop()}.  Lost is the
+ * connection, away is slurmctld behind it; back ends both.
  *
  * A browser has six connections to a server for all its tabs together: a tab that nobody looks at gives its own back, and
  * reads on from its cursor once it is looked at again. */
@@ -33,6 +34,8 @@ export function watch(words, on) {
       else on.hello?.();
       known = true;
     } else if (event.event === "reset") on.reset?.();
+    else if (event.event === "away") on.away?.();
+    else if (event.event === "back") on.back?.();
     else if (event.lsn !== undefined) on.change?.(event);
   }
 

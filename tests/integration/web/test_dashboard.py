@@ -475,6 +475,42 @@ def test_queue_by_keyboard(root, rest):
     rest.c.run("scancel", *ids)
 
 
+def test_slurmctld_is_away(root, rest):
+    """slurmctld alone is away: the page says so, on a narrow one too, and that what it shows is old; then it catches up."""
+    job = rest.c.sbatch("-H", "-J", "earlier", wrap="true")
+    show(root, "queue", "Queue")
+    root.wait(".live", "Live")
+    root.wait(".vspace", "earlier")
+    assert root.run("return document.querySelector('.away-note')") is None
+    rest.c.kill_ctld()
+    try:
+        root.wait(".live", "slurmctld is away")
+        root.wait(".away-note[role=alert]", "slurmctld has not answered since")
+        root.wait(".away-note", "What you see is from before that")
+        root.wait(".vspace", "earlier")
+        root.shot(SHOTS / "away.png")
+        root.size(390, 800)
+        assert root.run("const r = document.querySelector('.away-note').getBoundingClientRect();"
+                        "return r.height > 0 && r.bottom <= innerHeight + 1 && r.right <= innerWidth + 1")
+        assert root.run("return document.documentElement.scrollWidth <= innerWidth")
+        root.size(1280, 860)
+        root.run("location.reload()")  # who comes meanwhile is told what is not known
+        root.wait(".away-note", "Nothing is known of its jobs")
+        root.press("Sign out")
+        root.wait("h1", "Penstock")
+        assert root.run("return document.querySelector('.away-note')") is None
+        sign_in(root, rest)
+        root.wait(".away-note", "Nothing is known of its jobs")
+    finally:
+        root.size(1280, 860)
+        rest.c.start_ctld()
+    root.wait(".live", "Live")
+    root.wait(".vspace", "earlier")
+    assert root.run("return document.querySelector('.away-note')") is None
+    rest.c.run("scancel", job)
+    root.log()
+
+
 def test_comes_back(root, rest):
     """slurmrestd away for a while: the page says so, and goes on by itself where it was."""
     show(root, "queue", "Queue")
