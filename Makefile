@@ -106,6 +106,11 @@ check-images:
 test-kube: build
 	$(if $(KILLS),PENSTOCK_KILLS=$(KILLS)) tests/kube/run $(BUILD) $(ARGS)
 
+## soak-kube: kill the bridge and the operator COUNT=1000 times each, with gangs and jobs; what fails is kept in BUILD/soak
+.PHONY: soak-kube
+soak-kube: build
+	tests/kube/soak $(BUILD) $(or $(COUNT),1000)
+
 ## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
 .PHONY: test-kafka
 test-kafka: build

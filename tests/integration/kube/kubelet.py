@@ -4,6 +4,8 @@
 
 A pod whose image is "bad" is placed and never starts. Deployments and StatefulSets get ready at once."""
 
+import json
+import os
 import shlex
 import threading
 import time
@@ -13,6 +15,13 @@ from conftest import free_ports
 from apiserver import Refusal, now
 
 WORKER = ("app.kubernetes.io/component", "worker")
+
+
+def tell_soak(what, **figures):
+    """A row for tests/kube/soak, which adds them up."""
+    if os.environ.get("PENSTOCK_SOAK"):
+        with open(os.environ["PENSTOCK_SOAK"], "a") as rows:
+            rows.write(json.dumps({"what": what, **figures}) + "\n")
 
 
 class Kubelet:
@@ -110,6 +119,13 @@ class Kubelet:
     def busy(self, name):
         return self.c.run("squeue", "-h", "-w", name, "-t", "R,CG", "-o", "%i:%T", check=False).out.split()
 
+    def told(self, job, pod):
+        """What slurmctld and the API server say at the moment when a pod goes with a job in it."""
+        said = [" ".join(self.c.run("scontrol", "-o", "show", what, name, check=False).out.split())
+                for what, name in (("job", job.split(":")[0]), ("node", pod["spec"]["hostname"]))]
+        return {"job": said[0], "node": said[1], "pod": {k: v for k, v in pod["metadata"].items() if k != "managedFields"},
+                "status": pod["status"]}
+
     def before_stop(self, pod):
         """The hook of the container, which runs in the pod: $(hostname) is the pod's."""
         shell, dash, line = pod["spec"]["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
@@ -120,7 +136,7 @@ class Kubelet:
     def end(self, pod):
         name = self.slurmds.pop(pod["metadata"]["uid"], None)
         if name:
-            self.killed += [(time.strftime("%T"), name, job) for job in self.busy(name)]
+            self.killed += [(time.strftime("%T"), name, job, self.told(job, pod)) for job in self.busy(name)]
             self.before_stop(pod)
             self.stop_slurmd(name)
         self.api.delete("pods", pod["metadata"]["name"], gracePeriodSeconds=0)

@@ -5,12 +5,14 @@ import random
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 from conftest import Daemon, program, wait_until
 from restd import Restd
 
 from apiserver import ApiServer
+from kubelet import tell_soak
 from manifests import forbidden
 
 CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nNodeSet=made Feature=k8s\nPartitionName=k8s Nodes=ext[1-8]\n"
@@ -19,6 +21,7 @@ JOB = "scheduler.slinky.slurm.net/slurm-jobid"
 NODE = "slinky.slurm.net/slurm-node"
 FINALIZER = "scheduler.slinky.slurm.net/finalizer"
 OPTION = "slurmjob.slinky.slurm.net/"
+KILLS, SEED = int(os.environ.get("PENSTOCK_KILLS", "10")), int(os.environ.get("PENSTOCK_SEED", "0"))
 
 
 @pytest.fixture(scope="module")
@@ -330,6 +333,33 @@ def test_answers_of_somebody_else(bridge):
     assert not bridge.api.faults and len({bridge.job(n) for n in names}) == 1
 
 
+class GangWitness:
+    """Is asked at every binding, before whoever wants it has an answer: the gang's pods have one job, which has a node for each of them now."""
+
+    def __init__(self, b):
+        self.b, self.gangs, self.wrong, self.longest, self.since = b, {}, [], 0.0, {}
+        self.bind, b.api.store.bind = b.api.store.bind, self.see
+
+    def expect(self, gang):
+        self.gangs.update(dict.fromkeys(gang, gang))
+
+    def see(self, namespace, name, binding):
+        gang = self.gangs.get(name, [name])
+        jobs = {self.b.get(n)["metadata"]["labels"].get(JOB) for n in gang}
+        if gang[0] not in self.since:  # the first: slurmctld is asked itself
+            said = self.b.c.run("squeue", "-h", "-j", ",".join(map(str, jobs)), "-o", "%T %D", check=False).out.split()
+            if len(jobs) != 1 or said[:1] != ["RUNNING"] or int(said[1]) < len(gang):
+                self.wrong.append((name, jobs, said))
+        done = self.bind(namespace, name, binding)
+        begun = self.since.setdefault(gang[0], time.monotonic())
+        if all(self.b.node(n) for n in gang):
+            self.longest = max(self.longest, time.monotonic() - begun)
+        return done
+
+    def in_part(self):
+        return [gang for gang in {tuple(g) for g in self.gangs.values()} if 0 < sum(bool(self.b.node(n)) for n in gang) < len(gang)]
+
+
 def end_whole(bridge, gangs):
     """The kubelet's part: a gang that is bound as a whole runs, and ends."""
     for gang in gangs:
@@ -338,15 +368,16 @@ def end_whole(bridge, gangs):
                 bridge.end(name)
 
 
-@pytest.mark.parametrize("turn", range(int(os.environ.get("PENSTOCK_KILLS", "10")) // 10))
+@pytest.mark.parametrize("turn", range(max(KILLS // 10, 1)))
 def test_killed_at_any_moment(bridge, external, turn):
     """Twelve gangs while the bridge is killed ten times and requests get lost: each gets one job, and all its nodes.
     PENSTOCK_KILLS=1000: a hundred times over."""
-    stop, rng = threading.Event(), random.Random(7 + turn)
-    name, gangs = f"k{turn}", []
+    stop, rng = threading.Event(), random.Random(7 + SEED + turn)
+    name, gangs, witness = f"k{turn}", [], GangWitness(bridge)
     for i in range(12):
         bridge.api.fault(rng.choice(["cut-after", "500", "cut", "409"]), method=rng.choice(["POST", "PATCH"]), path="/pods", times=2)
-        gangs.append(list(lws(bridge, 2, name=name, index=i)))
+        gangs.append(list(lws(bridge, rng.choice([2, 2, 3]), name=name, index=i)))
+        witness.expect(gangs[-1])
     for _ in range(10):
         stop.wait(rng.uniform(0.02, 0.4))  # the moment is what is random
         bridge.kill()
@@ -357,12 +388,14 @@ def test_killed_at_any_moment(bridge, external, turn):
             end_whole(bridge, gangs)
             return bridge.get(gang[0])["status"]["phase"] == "Succeeded"
         wait_until(done, f"{gang} ran", timeout=60)
-        assert len({bridge.node(n) for n in gang}) == 2 and len({bridge.job(n) for n in gang}) == 1
+        assert len({bridge.node(n) for n in gang}) == len(gang) and len({bridge.job(n) for n in gang}) == 1
     bridge.idle()
     jobs = {bridge.job(gang[0]) for gang in gangs}
     assert len(jobs) == 12
     made = external.run("squeue", "-h", "-p", "k8s", "-t", "all", "-o", "%i %j").out.split("\n")
     assert sorted(line.split()[1] for line in made if f" {name}-" in line) == sorted(f"{name}-{i}" for i in range(12)), made
+    assert not witness.wrong and not witness.in_part(), (witness.wrong, witness.in_part())
+    tell_soak("bridge", kills=10, gangs=12, pods=sum(map(len, gangs)), wrong=len(witness.wrong), longest_in_part_s=round(witness.longest, 3))
 
 
 def test_two_bridges_and_a_lease(external, rest, tmp_path):

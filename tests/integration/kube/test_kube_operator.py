@@ -5,13 +5,18 @@ still, or undid what an administrator had done."""
 
 import base64
 import json
+import os
 import random
 import time
 
+import pytest
 from conftest import wait_until
 
+from kubelet import tell_soak
 from manifests import documents
 from operated import CLUSTER, OURS, PREFIX, op, rest  # noqa: F401  the cluster that the fixtures are given
+
+KILLS, SEED = int(os.environ.get("PENSTOCK_KILLS", "50")), int(os.environ.get("PENSTOCK_SEED", "0"))
 
 
 def test_scale_out_and_in(op):
@@ -294,9 +299,10 @@ def test_faults_of_the_server(op):
     op.ready(1, 40)
 
 
-def test_killed_at_any_moment(op):
-    """Fifty kills while the number of workers goes up and down, and a job runs in one of them."""
-    dice = random.Random(11)
+@pytest.mark.parametrize("turn", range(max(KILLS // 50, 1)))
+def test_killed_at_any_moment(op, turn):
+    """Fifty kills while the number of workers goes up and down, and a job runs in one of them.  PENSTOCK_KILLS=1000: twenty times over."""
+    dice = random.Random(11 + SEED + turn)
     op.set(replicas=2)
     op.ready(2)
     busy = op.job("w-0")
@@ -312,6 +318,7 @@ def test_killed_at_any_moment(op):
     op.c.run("scancel", str(busy))
     op.ready(3, 60)
     assert len(op.api.all("pods")) == 3
+    tell_soak("operator", kills=50, workers=len(op.kubelet.hooks), with_a_job=len(op.kubelet.killed))
 
 
 def test_controller_objects(op):
