@@ -32,6 +32,7 @@ struct kubecall {
     int timeout_ms;
     kubecall_line_fn *line;
     kubecall_fn *done;
+    void (*begun)(void *ctx);
     void *ctx;
     bool stream, ended_by_line, unread;
 };
@@ -232,6 +233,18 @@ static size_t take_bytes(char *data, size_t one, size_t n, void *ctx)
     return n * one;
 }
 
+/* A line of the head; the empty one ends it. */
+static size_t take_head(char *data, size_t one, size_t n, void *ctx)
+{
+    struct kubecall *c = ctx;
+    long status = 0;
+
+    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (n * one == 2 && memcmp(data, "\r\n", 2) == 0 && status == 200)
+        c->begun(c->ctx);
+    return n * one;
+}
+
 /* An answer that nobody reads.  What is cut or from somebody else is still seen: an object ends as
  * it begins. */
 static bool is_framed(const struct strbuf *in)
@@ -417,6 +430,10 @@ static int send_call(struct kubecall *c, struct err *err)
     (void)curl_easy_setopt(c->easy, CURLOPT_USERAGENT, c->s->o.program);
     (void)curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, take_bytes);
     (void)curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
+    if (c->begun) {
+        (void)curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, take_head);
+        (void)curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
+    }
     (void)curl_easy_setopt(c->easy, CURLOPT_ACCEPT_ENCODING, c->stream ? NULL : "");
     if (c->body)
         (void)curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, c->body);
@@ -534,6 +551,7 @@ int kubecall_start(struct kubeserver *s, const struct kubecall_spec *spec,
     c->stream = spec->line != NULL;
     c->unread = spec->unread;
     c->done = spec->done;
+    c->begun = spec->begun;
     c->ctx = spec->ctx;
     if (!c->method || !c->path || !c->content_type || (spec->body && !c->body) ||
         (spec->header && !c->header)) {

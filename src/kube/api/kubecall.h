@@ -64,6 +64,7 @@ struct kubecall_spec {
     unsigned lane;            /* less than KUBECALL_LANES */
     int timeout_ms;           /* 0: 30 s; of a stream: silence that ends it */
     kubecall_line_fn *line;   /* a stream, whose answer is lines; NULL: one answer */
+    void (*begun)(void *ctx); /* the head of an answer of 200 is there; NULL */
     bool unread;              /* done reads no body of an answer of 2xx: it is not parsed */
     kubecall_fn *done;
     void *ctx;

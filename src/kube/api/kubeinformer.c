@@ -20,7 +20,8 @@
 #define PAGE 500u
 #define WATCH_S 300
 #define PAUSE_US INT64_C(100000)
-#define MOST_PAUSE_US (INT64_C(30) * USEC_PER_SEC)
+#define MOST_PAUSE_US (INT64_C(2) * USEC_PER_SEC)
+#define IN_ORDER 1u /* failures: a watch that ended as it should counts as one */
 #define OBJECTS_MAX 2000000u
 
 struct kubeinformer {
@@ -291,6 +292,15 @@ static void take_list(struct kubeinformer *i)
         i->o.synced(i->o.ctx);
 }
 
+/* A watch that is answered has no line yet, and may end at once: what has failed still counts. */
+static void hear_answer(void *ctx)
+{
+    struct kubeinformer *i = ctx;
+
+    if (i->failures > IN_ORDER && i->o.back)
+        i->o.back(i->o.ctx);
+}
+
 /* -EINVAL: what is no object, or too many. */
 static int gather_page(struct kubeinformer *i, const json_t *body)
 {
@@ -347,8 +357,9 @@ static void take_page(void *ctx, const struct kubereply *reply)
     i->more = next;
     if (!i->more) {
         keep_version(i, version);
-        i->failures = 0;
         take_list(i);
+        hear_answer(i);
+        i->failures = 0;
     }
     kubeloop_arm(kubeserver_loop(i->s), &i->timer, now_mono_us());
 }
@@ -397,7 +408,7 @@ static void end_watch(void *ctx, const struct kubereply *reply)
     if (reply->status == 410)
         keep_version(i, "");
     if (reply->status == 200 && i->version && i->failures == 0) {
-        i->failures = 1; /* it may end so at once again: then there is a pause */
+        i->failures = IN_ORDER; /* it may end so at once again: then there is a pause */
         kubeloop_arm(kubeserver_loop(i->s), &i->timer, now_mono_us());
         return;
     }
@@ -438,6 +449,7 @@ static int ask_page(struct kubeinformer *i, struct strbuf *query, bool watch)
                               .timeout_ms = watch ? (i->o.watch_s + 60) * 1000 : 0,
                               .line = watch ? take_event : NULL,
                               .done = watch ? end_watch : take_page,
+                              .begun = watch ? hear_answer : NULL,
                               .ctx = i,
                           },
                           &i->call);

@@ -24,6 +24,7 @@ struct kubeinformer_options {
     int watch_s;            /* a watch is begun anew after about so long; 0: 300 */
     kubeinformer_fn *fn;
     void (*synced)(void *ctx); /* the first lists are whole; NULL: nobody wants to know */
+    void (*back)(void *ctx);   /* the server answers again after it did not; NULL: likewise */
     void *ctx;
 };
 

@@ -228,6 +228,23 @@ void kubequeue_done(struct kubequeue *q, const char *key, bool ok)
     }
 }
 
+static void hurry_row(void *ctx, const char *key, void *row)
+{
+    struct row *w = row;
+
+    (void)key;
+    if (!w->failures)
+        return;
+    w->failures = 0; /* one that is under way may fail once more: then its pause is the first */
+    if (w->due_mono_us && !w->busy)
+        make_ready(ctx, w);
+}
+
+void kubequeue_hurry(struct kubequeue *q)
+{
+    kubemap_walk(&q->rows, hurry_row, q);
+}
+
 static void run_ready(void *ctx)
 {
     struct kubequeue *q = ctx;

@@ -29,5 +29,7 @@ int kubequeue_add(struct kubequeue *q, const char *key);
 int kubequeue_add_after(struct kubequeue *q, const char *key, int64_t after_us);
 /* The work of a key is done; ok false: it is tried again after its pause. */
 void kubequeue_done(struct kubequeue *q, const char *key, bool ok);
+/* What kept works from being done may be over: those that failed are tried at once. */
+void kubequeue_hurry(struct kubequeue *q);
 /* Keys that wait, are under way, or pause. */
 size_t kubequeue_count(const struct kubequeue *q);

@@ -47,6 +47,14 @@ static void wake_all(void *ctx)
     slurmlink_look_again(b->slurm);
 }
 
+/* Somebody answers again who did not. */
+static void hurry_gangs(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    kubequeue_hurry(b->queue);
+}
+
 /* A pod may be one of another gang's job: that of its label. */
 static void wake_labelled(struct bridge *b, const json_t *pod, const char *key)
 {
@@ -242,6 +250,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     b->exclusion.meets = bridgedevice_meets;
     b->exclusion.ctx = b;
     b->synced = wake_all;
+    b->back = hurry_gangs;
     b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
     b->silence = (struct kubetimer){ .fn = see_silence, .ctx = b };
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
@@ -278,9 +287,10 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = bridgekinds_follow(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
-        r = slurmlink_new(slurm, b->o.name,
-                          &(struct slurmlink_heard){ take_slurmjob, hear_node, wake_all, b },
-                          &b->slurm);
+        r = slurmlink_new(
+            slurm, b->o.name,
+            &(struct slurmlink_heard){ take_slurmjob, hear_node, wake_all, hurry_gangs, b },
+            &b->slurm);
     if (r == 0)
         see_silence(b);
     if (r < 0) {

@@ -76,6 +76,7 @@ struct bridge {
     struct kubemap there; /* node -> json_t: pods that are bound there, true: they go; gangs that
                            * wait for it */
     void (*synced)(void *ctx); /* an informer is whole */
+    void (*back)(void *ctx);   /* its server answers again */
     struct slurmlink *slurm;
     struct bridgenodes *externals;
     struct kubeevents *events;

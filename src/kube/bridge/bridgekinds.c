@@ -26,7 +26,7 @@ int bridgekinds_follow(struct bridge *b, const struct kubekind *kind, const char
                        kubeinformer_fn *fn, struct kubeinformer **ret)
 {
     const struct kubeinformer_options o = {
-        .kind = kind, .selector = selector, .fn = fn, .synced = b->synced, .ctx = b
+        .kind = kind, .selector = selector, .fn = fn, .synced = b->synced, .back = b->back, .ctx = b
     };
 
     return kubeinformer_new(b->kube, &o, ret);

@@ -19,7 +19,7 @@
     "fields=job_id,job_state,nodes,admin_comment,state_reason,start_time,excluded_nodes,"          \
     "partition"
 #define PAUSE_US INT64_C(200000)
-#define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
+#define MOST_PAUSE_US (INT64_C(2) * USEC_PER_SEC)
 #define SILENCE_MS 60000 /* the stream says something every 15 seconds */
 #define ID_TEXT 16u
 #define AGAIN_US USEC_PER_SEC
@@ -456,15 +456,18 @@ static void lose_sight(struct slurmlink *l, bool away)
         l->lost_us = now_mono_us();
 }
 
-/* Pods that say that nobody answers say what they wait for again. */
+/* Pods that say that nobody answers say what they wait for again; what failed meanwhile need not
+ * wait until its pause is over. */
 static void hear_again(struct slurmlink *l)
 {
-    bool long_ago = l->lost_us && slurmlink_silence_us(l) > PAUSE_US << 4u;
+    bool lost = l->lost_us != 0, long_ago = lost && slurmlink_silence_us(l) > PAUSE_US << 4u;
 
     l->away = false;
     l->lost_us = 0;
     if (long_ago && l->is_synced)
         l->heard.synced(l->heard.ctx);
+    if (lost)
+        l->heard.back(l->heard.ctx);
 }
 
 static int take_line(void *ctx, const char *line, size_t len)

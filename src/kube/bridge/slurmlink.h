@@ -44,6 +44,7 @@ struct slurmlink_heard {
     slurmlink_changed_fn *changed;
     void (*node)(void *ctx, const char *name); /* something of it has changed */
     void (*synced)(void *ctx);                 /* the first list is whole, or all answer again */
+    void (*back)(void *ctx);                   /* they answer again, however soon */
     void *ctx;
 };
 

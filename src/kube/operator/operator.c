@@ -231,6 +231,13 @@ static void wake_all(void *ctx)
             wake_kind(op, g, (enum opkind)k, NULL, NULL, NULL);
 }
 
+static void hurry_works(void *ctx)
+{
+    struct operator_ *op = ctx;
+
+    kubequeue_hurry(op->queue);
+}
+
 static void take_host_keys(void *ctx)
 {
     struct operator_ *op = ctx;
@@ -397,6 +404,7 @@ static int follow_kind(struct operator_ *op, const struct kubekind *kind, const 
                                             .selector = selector,
                                             .fn = fn,
                                             .synced = wake_all,
+                                            .back = hurry_works,
                                             .ctx = op };
 
     return kubeinformer_new(op->kube, &o, ret);

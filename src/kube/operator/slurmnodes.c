@@ -20,7 +20,7 @@
 
 #define API "/slurm/v0.0.45/"
 #define PAUSE_US INT64_C(200000)
-#define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
+#define MOST_PAUSE_US (INT64_C(2) * USEC_PER_SEC)
 #define GATHER_US INT64_C(20000) /* changes come together */
 #define SILENCE_MS 60000         /* the stream says something every 15 seconds */
 #define ASK_MS 10000

@@ -1,8 +1,10 @@
 """Every wait ends: what the bridge and the operator do when something does not come (src/kube/README.md has the table)."""
 
+import time
+
 import pytest
-from conftest import wait_until
-from test_kube_bridge import CLUSTER, Bridge, external, rest  # noqa: F401  names of fixtures
+from conftest import SLOW, wait_until
+from test_kube_bridge import CLUSTER, Bridge, bridge, external, rest  # noqa: F401  names of fixtures
 
 
 @pytest.fixture
@@ -73,3 +75,41 @@ def test_slurmctld_that_is_away_while_slurmrestd_stays(hasty, external):
     wait_until(lambda: why("waits") == "SlurmPending", "it says what it waits for again", 30)
     external.run("scontrol", "update", "partitionname=k8s", "state=up")
     hasty.bound("new", "waits", timeout=40)
+
+
+def late_s(bridge, name):
+    """For how long the pod waits from now on."""
+    begun = time.monotonic()
+    bridge.bound(name, timeout=60)
+    return (time.monotonic() - begun) / SLOW
+
+
+def outlast(bridge, seconds):
+    """Time in which the pauses between tries have grown to several seconds."""
+    end = time.monotonic() + seconds
+    wait_until(lambda: time.monotonic() > end, "it lasts", seconds + 10)
+    assert bridge.daemon.alive()
+
+
+def test_who_is_back_is_asked_at_once(bridge, external):
+    """slurmctld was away, but not for so long that pods say so: what failed meanwhile does not wait for its pause to end."""
+    bridge.pod("before")
+    bridge.bound("before")
+    external.kill_ctld()
+    bridge.pod("a")
+    outlast(bridge, 6.5)  # tried after 0.05, 0.15 ... 6.35 s: the next time would be after 12.75 s
+    external.start_ctld()
+    assert late_s(bridge, "a") < 4
+
+
+def test_an_api_server_that_is_back_is_asked_at_once(bridge):
+    """It failed for some seconds, and the watches with it: pods wait for no pause of theirs."""
+    bridge.pod("before")
+    bridge.bound("before")
+    bridge.api.fault(500, times=1000000)
+    bridge.api.cut_watches(hard=True)
+    bridge.pod("a")
+    outlast(bridge, 9)
+    with bridge.api.store.lock:
+        bridge.api.faults.clear()
+    assert late_s(bridge, "a") < 5

@@ -115,6 +115,44 @@ static void test_queue(void **state)
     p.loop = kubeloop_free(p.loop);
 }
 
+/* What failed is tried at once when it is told that there is hope; what pauses of its own accord is
+ * not, and one that is under way begins with the first pause if it fails again. */
+static void test_hurry(void **state)
+{
+    const struct kubequeue_options o = { .at_once = 2, .first_pause_us = 40 * USEC_PER_SEC };
+    struct play p = { .fail = 1 };
+    int64_t begun = now_mono_us();
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&p.loop), 0);
+    assert_int_equal(kubequeue_new(p.loop, &o, do_work, &p, &p.q), 0);
+    assert_int_equal(kubequeue_add(p.q, "f"), 0);
+    run_until(&p, "f");
+    assert_int_equal(kubequeue_add_after(p.q, "l", 40 * USEC_PER_SEC), 0);
+    kubequeue_hurry(p.q);
+    assert_string_equal(p.order, "f"); /* never inside the call */
+    run_until(&p, "ff");
+    assert_int_equal(kubequeue_count(p.q), 1);
+
+    p.hold = true;
+    assert_int_equal(kubequeue_add(p.q, "b"), 0);
+    run_until(&p, "ffb");
+    kubequeue_hurry(p.q); /* it never failed */
+    kubequeue_done(p.q, "b", false);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(kubeloop_turn(p.loop, 10), 0);
+    assert_string_equal(p.order, "ffb");
+    kubequeue_hurry(p.q);
+    run_until(&p, "ffbb");
+    kubequeue_hurry(p.q); /* under way */
+    assert_int_equal(kubequeue_count(p.q), 2);
+    kubequeue_done(p.q, "b", true);
+    assert_int_equal(kubequeue_count(p.q), 1);
+    assert_true(now_mono_us() - begun < 20 * USEC_PER_SEC);
+    p.q = kubequeue_free(p.q);
+    p.loop = kubeloop_free(p.loop);
+}
+
 static void test_pauses(void **state)
 {
     struct play p = { 0 };
@@ -239,8 +277,8 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths), cmocka_unit_test(test_queue),  cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_away),  cmocka_unit_test(test_events),
+        cmocka_unit_test(test_paths),  cmocka_unit_test(test_queue), cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_pauses), cmocka_unit_test(test_away),  cmocka_unit_test(test_events),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -563,7 +563,7 @@ static void test_nobody_there(void **state)
     struct slurmlink *link = NULL;
     struct bridge *b = NULL;
     unsigned told = 0;
-    const struct slurmlink_heard heard = { hear_job, hear_node, hear_sync, &told };
+    const struct slurmlink_heard heard = { hear_job, hear_node, hear_sync, hear_sync, &told };
 
     (void)state;
     nobody_begin(&kube);
