@@ -358,6 +358,8 @@ def main():
         measure_operator(build, *(numbers or [5000]))
     else:
         nodes, gangs, *queues = numbers or [5000, 50, 100, 15000]
+        if gangs * GANG > nodes:  # a pod has a node for itself: the last ones would wait until the limit
+            raise SystemExit(f"{gangs} gangs of {GANG} pods need {gangs * GANG} nodes, not {nodes}")
         measure_bridge(build, nodes, gangs, queues or [0])
 
 
