@@ -112,6 +112,16 @@ unsigned kubecall_lane(const char *namespace_)
     return 1 + h % (KUBECALL_TOLD - 1);
 }
 
+void kubecall_escape(struct strbuf *out, const char *text)
+{
+    for (; *text; text++)
+        if ((*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
+            (*text >= 'A' && *text <= 'Z') || strchr("-_.", *text))
+            strbuf_addc(out, *text);
+        else
+            strbuf_addf(out, "%%%02X", (unsigned char)*text);
+}
+
 /* ---- the life of a request ------------------------------------------------------------------- */
 
 static void free_call(struct kubecall *c)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "kube/api/kubeconfig.h"
 #include "kube/api/kubeloop.h"
 
@@ -86,5 +87,7 @@ int kubecall_start(struct kubeserver *s, const struct kubecall_spec *spec,
                    struct kubecall **ret_call);
 /* Drop the request: done is not called.  What was sent may still be done. */
 void kubecall_cancel(struct kubecall *call);
+/* What a server said, as a value of a query: a cursor, a continue token. */
+void kubecall_escape(struct strbuf *out, const char *text);
 /* The lane of a namespace. */
 unsigned kubecall_lane(const char *namespace_);

@@ -345,7 +345,8 @@ static void take_page(void *ctx, const struct kubereply *reply)
     char *next = *more ? strdup(more) : NULL; /* without it the list would seem whole */
 
     i->call = NULL;
-    if (reply->status != 200 || !*version || (*more && !next) || gather_page(i, reply->body) < 0) {
+    if (reply->status != 200 || !*version || (*more && !next) ||
+        (next && i->more && strcmp(next, i->more) == 0) || gather_page(i, reply->body) < 0) {
         log_seldom(LOG_ERROR, "%s: the list failed: %d %s", i->o.kind->plural, reply->status,
                    reply->text);
         free(next);
@@ -417,17 +418,6 @@ static void end_watch(void *ctx, const struct kubereply *reply)
     pause_then_go(i);
 }
 
-/* A continue token is base64 for URLs, or nearly so. */
-static void add_escaped(struct strbuf *out, const char *text)
-{
-    for (; *text; text++)
-        if ((*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
-            (*text >= 'A' && *text <= 'Z') || strchr("-_.", *text))
-            strbuf_addc(out, *text);
-        else
-            strbuf_addf(out, "%%%02X", (unsigned char)*text);
-}
-
 static int ask_page(struct kubeinformer *i, struct strbuf *query, bool watch)
 {
     const struct kubeapi_target t = { i->o.kind, i->o.namespace_, NULL, NULL };
@@ -465,7 +455,7 @@ static void go_on(void *ctx)
         strbuf_addf(&query,
                     "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
                     i->o.watch_s + (int)(now_mono_us() % (i->o.watch_s / 4 + 1)));
-        add_escaped(&query, i->version);
+        kubecall_escape(&query, i->version);
         i->watches++;
     } else {
         if (!i->listed)
@@ -473,7 +463,7 @@ static void go_on(void *ctx)
         strbuf_addf(&query, "limit=%u", i->o.page);
         if (i->more) {
             strbuf_add(&query, "&continue=");
-            add_escaped(&query, i->more);
+            kubecall_escape(&query, i->more);
         }
     }
     if (ask_page(i, &query, watch) < 0)

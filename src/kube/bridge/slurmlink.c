@@ -409,8 +409,11 @@ static void take_page(void *ctx, const struct kubereply *reply)
     json_t *one;
 
     l->listing = false;
-    if (reply->status != 200 || !json_is_array(jobs) || (*more && !next)) {
+    if (reply->status != 200 || !json_is_array(jobs) || (*more && !next) ||
+        (next && l->page && strcmp(next, l->page) == 0)) {
         free(next);
+        free(l->page); /* from the first page: it may be the place that is refused */
+        l->page = NULL;
         log_seldom(LOG_ERROR, "slurmrestd: the list of jobs failed: %d %s", reply->status,
                    reply->text);
         kubeloop_arm(l->loop, &l->list, now_mono_us() + USEC_PER_SEC);
@@ -440,8 +443,10 @@ static void ask_page(void *ctx)
     if (l->listing || !l->list_wanted)
         return;
     strbuf_add(&path, API "jobs/?" FIELDS "&limit=1000");
-    if (l->page)
-        strbuf_addf(&path, "&cursor=%s", l->page);
+    if (l->page) {
+        strbuf_add(&path, "&cursor=");
+        kubecall_escape(&path, l->page);
+    }
     l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, NULL, take_page, l) == 0;
     if (!l->listing)
         kubeloop_arm(l->loop, &l->list, now_mono_us() + USEC_PER_SEC);
@@ -523,8 +528,10 @@ static void begin_stream(void *ctx)
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
     strbuf_add(&path, "/penstock/v1/watch?types=job,node&objects=true&" FIELDS);
-    if (l->cursor)
-        strbuf_addf(&path, "&cursor=%s", l->cursor);
+    if (l->cursor) {
+        strbuf_add(&path, "&cursor=");
+        kubecall_escape(&path, l->cursor);
+    }
     if (kubecall_start(l->s,
                        &(struct kubecall_spec){ .method = "GET",
                                                 .path = strbuf_str(&path),

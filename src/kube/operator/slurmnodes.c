@@ -579,6 +579,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
 
     l->listing = false;
     if (reply->status != 200 || !json_is_array(list) || (*more && !next) ||
+        (next && l->page && strcmp(next, l->page) == 0) ||
         json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams ||
         json_object_size(l->listed) > NODE_NAMES_MOST || !is_from_us(l, reply)) {
         free(next);
@@ -630,8 +631,10 @@ static void ask_page(struct slurmnodes *l)
         strbuf_add(&path, ",partition,node_count,cpus,shared,array_task_string,features,"
                           "state_reason");
     strbuf_add(&path, "&limit=1000");
-    if (l->page)
-        strbuf_addf(&path, "&cursor=%s", l->page);
+    if (l->page) {
+        strbuf_add(&path, "&cursor=");
+        kubecall_escape(&path, l->page);
+    }
     l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, take_page, l) == 0;
     if (!l->listing)
         arm_work(l, USEC_PER_SEC);
