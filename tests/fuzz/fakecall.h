@@ -1,9 +1,9 @@
 /* fakecall.h - a slurmrestd of a fuzz target: requests are kept, and a script answers them
  *
  * Each line of the script is one step, by its first byte: `L` a line of the stream, `E` the end of
- * the stream with this body, `2` `4` `5` `6` an answer of 200, 404, 500 or 422 with this body to the oldest
- * request, `0` no answer, anything else is the target's.  The loop turns after each, and FAKE_STEP_US go by.  The
- * row in build.txt wraps kubecall_start and now_mono_us. */
+ * the stream with this body, `2` `4` `5` `6` an answer of 200, 404, 500 or 422 with this body to
+ * the oldest request, `0` no answer, anything else is the target's.  The loop turns after each, and
+ * FAKE_STEP_US go by.  The row in build.txt wraps kubecall_start and now_mono_us. */
 #pragma once
 
 #include <assert.h>

@@ -334,7 +334,7 @@ def test_answers_of_somebody_else(bridge):
 
 
 class GangWitness:
-    """Is asked at every binding, before whoever wants it has an answer: the gang's pods have one job, which has a node for each of them now."""
+    """Is asked at every binding, before whoever wants it has an answer: the gang's pods have one job, which has a node for each of them."""
 
     def __init__(self, b):
         self.b, self.gangs, self.wrong, self.longest, self.since = b, {}, [], 0.0, {}
@@ -395,7 +395,8 @@ def test_killed_at_any_moment(bridge, external, turn):
     made = external.run("squeue", "-h", "-p", "k8s", "-t", "all", "-o", "%i %j").out.split("\n")
     assert sorted(line.split()[1] for line in made if f" {name}-" in line) == sorted(f"{name}-{i}" for i in range(12)), made
     assert not witness.wrong and not witness.in_part(), (witness.wrong, witness.in_part())
-    tell_soak("bridge", kills=10, gangs=12, pods=sum(map(len, gangs)), wrong=len(witness.wrong), longest_in_part_s=round(witness.longest, 3))
+    tell_soak("bridge", kills=10, gangs=12, pods=sum(map(len, gangs)), wrong=len(witness.wrong),
+              longest_in_part_s=round(witness.longest, 3))
 
 
 def test_two_bridges_and_a_lease(external, rest, tmp_path):
