@@ -216,6 +216,19 @@ static void finish_lines(struct dump *d)
     strbuf_reset(&d->sb);
 }
 
+/* As load reads it: a bare number is minutes. */
+static void put_exempt_time(struct dump *d, uint32_t s)
+{
+    char text[32];
+
+    if (s % 60 == 0) {
+        strbuf_addf(&d->sb, ":PreemptExemptTime=%u", s / 60);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%02u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
+    put_text(d, "PreemptExemptTime", text);
+}
+
 static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
 {
     struct strbuf text = STRBUF_INIT;
@@ -241,7 +254,7 @@ static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
         put_text(d, "PreemptMode", strbuf_str(&text));
     }
     if (q->has_preempt_exempt_s && q->preempt_exempt_s != UINT32_MAX)
-        strbuf_addf(&d->sb, ":PreemptExemptTime=%u", q->preempt_exempt_s / 60); /* as load reads */
+        put_exempt_time(d, q->preempt_exempt_s);
     if (q->priority)
         strbuf_addf(&d->sb, ":Priority=%u", q->priority);
     if (q->has_usage_factor && (q->usage_factor < 1 || q->usage_factor > 1))

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "stepd/io/labelfile.h"
+#include "stepd/io/usermount.h"
 #include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
 #include "stepd/nicservice.h"
@@ -304,10 +305,28 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, con
     return false;
 }
 
+/* May the user work in that folder?  0 or a negative errno; -ECANCELED: the step is to end.  Where
+ * a user's program may serve the folder a process of the user looks at it, else we do, at the price
+ * of a process less. */
+static int look_at_folder(struct step *s, const char *path)
+{
+    struct stat sb;
+    int r;
+
+    if (s->ns_flags || usermount_any())
+        return opener_enter(s, path);
+    if ((r = output_as_user(s)) < 0)
+        return 0; /* child_start() reports it */
+    if (stat(path, &sb) < 0 || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+        r = -errno;
+    output_as_self(s);
+    return r;
+}
+
 /* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
 static void check_work_dir(struct step *s)
 {
-    int r = opener_enter(s, s->work_dir);
+    int r = look_at_folder(s, s->work_dir);
 
     if (r == 0 || r == -ECANCELED)
         return;

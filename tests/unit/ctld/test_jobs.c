@@ -401,14 +401,12 @@ static void test_in_partition(void **state)
 
 static void test_node_usable(void **state)
 {
-    static const uint32_t bad[] = { PST__NODE_FLAG__NODE_FLAG_DRAIN,
-                                    PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING,
-                                    PST__NODE_FLAG__NODE_FLAG_FAIL,
-                                    PST__NODE_FLAG__NODE_FLAG_MAINTENANCE,
-                                    PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED,
-                                    PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED,
-                                    PST__NODE_FLAG__NODE_FLAG_INVALID_REG,
-                                    PST__NODE_FLAG__NODE_FLAG_POWERING_DOWN };
+    static const uint32_t bad[] = {
+        PST__NODE_FLAG__NODE_FLAG_DRAIN,         PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING,
+        PST__NODE_FLAG__NODE_FLAG_FAIL,          PST__NODE_FLAG__NODE_FLAG_MAINTENANCE,
+        PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED, PST__NODE_FLAG__NODE_FLAG_INVALID_REG,
+        PST__NODE_FLAG__NODE_FLAG_POWERING_DOWN
+    };
     Pst__NodeRecord r = PST__NODE_RECORD__INIT;
 
     (void)state;
@@ -418,7 +416,8 @@ static void test_node_usable(void **state)
         assert_false(feed_node_usable(&r));
     }
     SET(&r, state_flags,
-        1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED);
+        1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED |
+            1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED); /* until it is idle */
     assert_true(feed_node_usable(&r));
     SET(&r, state, PST__NODE_STATE__NODE_IDLE);
     assert_false(feed_node_serves(&r, false));

@@ -125,6 +125,13 @@ static void test_qos(void **state)
         "QOS - 'low'\n"
         "Cluster - 'demo':Fairshare=1\n");
     expect_said(&said, "", "");
+    RECORDS(assoc_record, "{'assoc_id':1,'account':'root','lineage':'/'}");
+    RECORDS(user_record, NULL);
+    RECORDS(account_record, NULL);
+    RECORDS(wckey_record, NULL);
+    qos[1]->preempt_exempt_s = 90; /* no number of minutes */
+    dump("cluster=demo");
+    assert_non_null(strstr(lines_of_file(), ":PreemptExemptTime='00:01:30':"));
 }
 
 /* Quotes of a text do not end it before its end. */

@@ -208,8 +208,8 @@ static void test_useful(void **state)
     sched_free(s);
 }
 
-/* Running jobs of lower rank; neither those that leave, are suspended or exempt, nor such whose
- * partition keeps them. */
+/* Jobs of lower rank that run, or are suspended and would be ended for their memory; neither those
+ * that leave or are exempt, nor such whose partition keeps them. */
 static void test_gather(void **state)
 {
     struct sched_preempt pre = by_part;
@@ -229,8 +229,8 @@ static void test_gather(void **state)
     (void)inner_run(s, 6, HIGH, 5, ALL, 100, 60);
     x = search_for(s, inner_put(s, inner_job(10, HIGH, 1)));
     assert_int_equal(gather_cands(&x), 0);
-    assert_int_equal(x.n, 2);
-    assert_int_equal(x.v[0].j->id + x.v[1].j->id, 1 + 5);
+    assert_int_equal(x.n, 3);
+    assert_int_equal(x.v[0].j->id + x.v[1].j->id + x.v[2].j->id, 1 + 3 + 5);
     assert_int_equal(x.v[0].size, CPUS);
     assert_int_equal(x.ngoing, 1);
     assert_int_equal(x.going[0]->id, 4);
@@ -239,8 +239,8 @@ static void test_gather(void **state)
     s->parts[job_find(s, 5)->part]->preempt_mode = SCHED_MODE_OFF;
     x = search_for(s, job_find(s, 10));
     assert_int_equal(gather_cands(&x), 0);
-    assert_int_equal(x.n, 1);
-    assert_int_equal(x.v[0].j->id, 1);
+    assert_int_equal(x.n, 2);
+    assert_int_equal(x.v[0].j->id + x.v[1].j->id, 1 + 3);
     assert_int_equal(x.v[0].mode, SCHED_MODE_CANCEL);
     assert_int_equal(x.v[0].tier, 1);
     psearch_done(&x);

@@ -127,8 +127,8 @@ static void test_refusals(void **state)
     assert_int_equal(strncmp(said.err, " Unknown condition: topcount=3\n", 31), 0);
     assert_true(take(COND_WCKEYS, "accounts=a"));
     expect_said(&said, "", " Unknown condition: accounts=a\n");
-    assert_false(take(COND_TOP, "topcount=0"));
-    expect_said(&said, "", " Invalid count: 0\n");
+    assert_false(take(COND_TOP, "topcount=x"));
+    expect_said(&said, "", "sreport: error: Invalid value for TopCount (x)\n");
     assert_false(take(COND_SIZES, "jobs=7,x"));
     expect_said(&said, "", " Invalid number: 7,x\n");
     assert_true(take(COND_WHO, "users=no-such-person-1"));
