@@ -2,8 +2,8 @@
  *
  * A daemon is linked with libcrypto, whose SHA-256 uses the processor's own instructions: there it
  * makes the tags of frames.  A command is not: srun needs a few codes for each node of a step, and
- * to load libcrypto for them takes 3.5 ms of CPU, libsodium a third of one; sha256.c makes them
- * there.
+ * to load libcrypto for them takes 3.5 ms of CPU, libsodium a third of one; libmd, a part
+ * of the program, makes them there.
  *
  * libsodium is loaded once, by who needs signatures, and stays for the life of the process; any
  * thread may call.  The prototypes are its public interface; declaring them here keeps its headers
@@ -13,13 +13,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <openssl/sha.h>
+#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/process/loadlib.h"
 #include "base/processonce.h"
-#include "wire/auth/sha256.h"
 
 #define LIBSODIUM "libsodium.so.23"
 
@@ -58,7 +58,7 @@ static const struct fast *use_fast(void)
 
 union hash {
     SHA256_CTX theirs;
-    struct sha256 ours;
+    SHA2_CTX ours;
 };
 
 static void hash_begin(const struct fast *lib, union hash *h)
@@ -66,7 +66,7 @@ static void hash_begin(const struct fast *lib, union hash *h)
     if (lib)
         (void)lib->init(&h->theirs); /* always 1, as the other two */
     else
-        sha256_begin(&h->ours);
+        SHA256Init(&h->ours);
 }
 
 static void hash_add(const struct fast *lib, union hash *h, const void *data, size_t len)
@@ -76,7 +76,7 @@ static void hash_add(const struct fast *lib, union hash *h, const void *data, si
     if (lib)
         (void)lib->update(&h->theirs, data, len);
     else
-        sha256_add(&h->ours, data, len);
+        SHA256Update(&h->ours, data, len);
 }
 
 static void hash_end(const struct fast *lib, union hash *h, uint8_t out[CRYPTO_SHA256_SIZE])
@@ -84,10 +84,11 @@ static void hash_end(const struct fast *lib, union hash *h, uint8_t out[CRYPTO_S
     if (lib)
         (void)lib->final(out, &h->theirs);
     else
-        sha256_end(&h->ours, out);
+        SHA256Final(out, &h->ours);
 }
 
 /* HMAC of RFC 2104: the hash of (key ^ outer) and of the hash of (key ^ inner) and the message. */
+#define HMAC_BLOCK 64u
 #define HMAC_INNER 0x36
 #define HMAC_OUTER 0x5c
 
@@ -99,7 +100,7 @@ struct crypto_mac {
 static void begin_half(const struct fast *lib, union hash *half, const uint8_t *key, size_t len,
                        uint8_t pad)
 {
-    uint8_t block[SHA256_BLOCK];
+    uint8_t block[HMAC_BLOCK];
 
     memset(block, pad, sizeof(block));
     for (size_t i = 0; i < len; i++)
@@ -114,7 +115,7 @@ static void begin_mac(struct crypto_mac *mac, const uint8_t *key, size_t len)
     uint8_t digest[CRYPTO_SHA256_SIZE];
 
     mac->lib = use_fast();
-    if (len > SHA256_BLOCK) { /* its hash is the key then */
+    if (len > HMAC_BLOCK) { /* its hash is the key then */
         hash_begin(mac->lib, &mac->now);
         hash_add(mac->lib, &mac->now, key, len);
         hash_end(mac->lib, &mac->now, digest);
