@@ -85,12 +85,19 @@ int ctl_recv(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage **
 }
 
 /* Room for the next message: few, or memory in *ret_more.  Most are short, and a buffer for the
- * longest on the stack would have all its pages touched. */
+ * longest on the stack would have all its pages touched.  A negative errno; -EAGAIN: none is there,
+ * and one that comes now may be longer than few. */
 static int make_room(int fd, uint8_t *few, size_t n_few, uint8_t **ret_more, struct iovec *ret_room)
 {
-    ssize_t n = recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-    size_t len = n < 0 ? 0 : MIN((size_t)n, (size_t)CTL_MAX + 1); /* recvmsg() tells why */
+    ssize_t n;
+    size_t len;
 
+    do
+        n = recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    len = MIN((size_t)n, (size_t)CTL_MAX + 1);
     if (len > n_few && !(*ret_more = malloc(len)))
         return -ENOMEM;
     *ret_room = *ret_more ? (struct iovec){ *ret_more, len } : (struct iovec){ few, n_few };
@@ -111,9 +118,10 @@ int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage
     _cleanup_close_ int got = -1;
     ProtobufCMessage *msg;
     ssize_t n;
+    int r;
 
-    if (make_room(fd, few, sizeof(few), &more, &iov) < 0)
-        return -ENOMEM;
+    if ((r = make_room(fd, few, sizeof(few), &more, &iov)) < 0)
+        return r == -ECONNRESET ? 0 : r;
     do {
         mh.msg_control = control.space;
         mh.msg_controllen = sizeof(control.space);
