@@ -385,14 +385,6 @@ static bool power_refuses(const struct ctld *ctld, const Pst__NodeUpdateRequest 
     return !power_is_on(ctld) || powerprog_check(ctld, key, req->power_action) != 0;
 }
 
-static bool all_known(const struct ctld *ctld, const struct hostlist *hl)
-{
-    for (size_t i = 0; i < hostlist_count(hl); i++)
-        if (!cluster_node_named(ctld->cluster, hostlist_nth(hl, i)))
-            return false;
-    return true;
-}
-
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
@@ -402,18 +394,16 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
     size_t done = 0;
 
+    if (power_refuses(ctld, req)) {
+        core_error(ctld, cmd, ESLURM_INVALID_POWER_ACTION, NULL);
+        return;
+    }
     if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_CANCEL_REBOOT) {
         reboot_cancel(ctld, cmd, req->nodes);
         return;
     }
     if (!req->nodes || nodenames_parse(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
-        return;
-    }
-    if (power_refuses(ctld, req)) {
-        core_error(ctld, cmd,
-                   all_known(ctld, hl) ? ESLURM_INVALID_POWER_ACTION : ESLURM_INVALID_NODE_NAME,
-                   NULL);
         return;
     }
     if (req->set &&
