@@ -47,7 +47,7 @@ static int width_of(const char *text)
 {
     long width = strtol(text, NULL, 10);
 
-    return labs(width) > SACCT_WIDTH_MAX || width == LONG_MIN ? 0 : (int)width;
+    return width > SACCT_WIDTH_MAX || width < -SACCT_WIDTH_MAX ? 0 : (int)width;
 }
 
 static int parse_column(struct sacct_fmt *f, char *item, struct err *err)

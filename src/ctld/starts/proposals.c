@@ -33,8 +33,8 @@
 #include "ctld/schedlink/schedthread.h"
 #include "model/use/resv_use.h"
 
-/* More than its (first) partition has in all, of CPUs or else of nodes: that is said rather than
- * that its constraints are bad. */
+/* Its (first) partition has no nodes, or the job asks for more than it has in all, of CPUs or else
+ * of nodes: that is said rather than that its constraints are bad. */
 static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r)
 {
     _cleanup_free_ char *name =
@@ -43,6 +43,8 @@ static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r
     uint64_t cpus = r->has_cpus_per_task ? r->cpus_per_task : 1;
     const char *hint;
 
+    if (p && bitmap_empty(p->nodes))
+        return PST__JOB_REASON__REASON_PARTITION_CONFIG;
     if (!p || feasible_check(ctld->feasible, ctld->cluster, p, r, true, &hint) !=
                   ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
         return PST__JOB_REASON__REASON_BAD_CONSTRAINTS;

@@ -64,9 +64,16 @@ static int receive_answer(int sock)
     return fd;
 }
 
+/* Has the step daemon, at the other end?  In a namespace of the job's no number is its. */
+static bool has_ended(int sock)
+{
+    char byte;
+
+    return recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Until the file is open, or we are in the folder, or the step daemon ends us. */
-static void open_as_user(const struct step *s, const char *path, int flags, bool enter, int sock,
-                         pid_t parent)
+static void open_as_user(const struct step *s, const char *path, int flags, bool enter, int sock)
 {
     int r, fd = -1;
 
@@ -76,7 +83,7 @@ static void open_as_user(const struct step *s, const char *path, int flags, bool
     (void)close_range(KEPT_FD + 1, ~0u,
                       0); /* srun's connection must not outlive the step daemon here */
     r = become_user(s->uid, s->gid, s->gids, s->n_gids);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || has_ended(KEPT_FD))
         _exit(1);
     (void)umask(s->umask);
     if (r == 0 && enter)
@@ -92,7 +99,7 @@ static void open_as_user(const struct step *s, const char *path, int flags, bool
 static int open_beside(struct step *s, const char *path, int flags, bool enter)
 {
     _cleanup_close_ int ours = -1, theirs = -1;
-    pid_t self = getpid(), pid;
+    pid_t pid;
     int sv[2], r;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) < 0)
@@ -103,7 +110,7 @@ static int open_beside(struct step *s, const char *path, int flags, bool enter)
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        open_as_user(s, path, flags, enter, theirs, self);
+        open_as_user(s, path, flags, enter, theirs);
     (void)close(TAKE_FD(theirs)); /* so that its end is seen */
     await_begin(s, pid);
     r = await_fd(s, ours, INT64_MAX);

@@ -313,7 +313,7 @@ static int look_at_folder(struct step *s, const char *path)
     struct stat sb;
     int r;
 
-    if (s->ns_flags || usermount_any())
+    if (usermount_any())
         return opener_enter(s, path);
     if ((r = output_as_user(s)) < 0)
         return 0; /* child_start() reports it */

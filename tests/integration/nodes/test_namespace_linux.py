@@ -88,6 +88,15 @@ def sleepers(inside):
     return found
 
 
+def test_output_to_a_pipe(site):
+    """The process that waits for the reader of a pipe is of the job's namespace, where its parent has no number."""
+    c = site.start()
+    os.mkfifo(c.work / "pipe")
+    job = c.sbatch("-o", "pipe", "--mem=10", wrap="echo through")
+    assert (c.work / "pipe").read_text() == "through\n"
+    c.wait_state(job, "COMPLETED")
+
+
 def test_processes_of_the_job_only(site):
     """A /proc of its own, in which PID 1 is the step daemon's; all steps share it, other jobs and the node do not."""
     c = site.start(conf="JobAcctGatherType=jobacct_gather/linux")

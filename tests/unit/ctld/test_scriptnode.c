@@ -34,22 +34,35 @@ static void test_choose(void **state)
     cluster_free(c);
 }
 
+/* Where job 7's script began, and what --batch says; NULL: as before. */
+static void set_batch(struct cluster *c, const char *host, const char *features)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, 7);
+
+    if (host)
+        assert_int_equal(pb_set_str(&set->batch_host, host), 0);
+    if (features)
+        assert_int_equal(pb_set_str(&set->batch_features, features), 0);
+    apply_ok(c, tx);
+}
+
 static void test_of_a_job(void **state)
 {
     struct cluster *c = new_cluster();
-    Pst__JobRecord *r;
+    const Pst__JobRecord *r;
 
     (void)state;
     add_nodes(c, 4, 2);
     add_job(c, 7);
     start_job(c, 7, make_alloc(0, 3, 2, 100), T0);
     r = cluster_job(c, 7)->rec;
-    assert_int_equal(pb_set_str(&r->batch_host, c->nodes[2]->rec->name), 0);
+    set_batch(c, c->nodes[2]->rec->name, NULL);
     assert_int_equal(scriptnode_position(c, r), 0); /* without --batch: the first */
-    assert_int_equal(pb_set_str(&r->batch_features, "c"), 0);
+    set_batch(c, NULL, "c");
     assert_int_equal(scriptnode_position(c, r), 2);
     assert_ptr_equal(scriptnode_of(c, r), c->nodes[2]);
-    assert_int_equal(pb_set_str(&r->batch_host, c->nodes[3]->rec->name), 0);
+    set_batch(c, c->nodes[3]->rec->name, NULL);
     assert_int_equal(scriptnode_position(c, r), 0); /* it is none of the job's */
     cluster_free(c);
 }
