@@ -93,7 +93,7 @@ static bool knows_node(struct ctld *ctld, const uint8_t *key)
     id = find_key(k, key);
     has = id < 0 || k->of[id].has_secret;
     pthread_mutex_unlock(&k->lock);
-    if (!has && idkey_secret(ctld->identity, key, IDKEY_FOR_LAUNCH, secret) == 0)
+    if (!has && ctld->identity && idkey_secret(ctld->identity, key, IDKEY_FOR_LAUNCH, secret) == 0)
         keep_secret(k, (uint32_t)id, key, secret);
     explicit_bzero(secret, sizeof(secret));
     return id >= 0;

@@ -223,6 +223,8 @@ static int place_in_order(struct sched *s, struct group *g, const struct job *ow
             placed++;
             continue;
         }
+        if (fit == 1) /* for nothing: one before it has no place */
+            alloc_done(&g->members[i].alloc);
         if (r == 1)
             *ret_first = i;
         r = fit < 0 ? fit : 0;
