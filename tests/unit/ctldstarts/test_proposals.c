@@ -61,13 +61,12 @@ static void propose(struct sched_decision *d, uint32_t id, uint32_t node)
         .kind = SCHED_START, .job_id = id, .partition = "p", .priority = 4711
     };
     d->alloc.nnodes = 1;
-    d->alloc.nodes = calloc(1, sizeof(*d->alloc.nodes));
+    d->alloc.nodes = calloc(1, sizeof(*d->alloc.nodes) + sizeof(all_cpus)); /* freed as one */
     assert_non_null(d->alloc.nodes);
     d->alloc.nodes[0] = (struct sched_alloc_node){
         .node_id = node, .cpus = 4, .ncpu_words = 1, .mem_mib = 100, .tasks = 1
     };
-    d->alloc.nodes[0].cpu_bits = malloc(sizeof(all_cpus));
-    assert_non_null(d->alloc.nodes[0].cpu_bits);
+    d->alloc.nodes[0].cpu_bits = (uint64_t *)(void *)(d->alloc.nodes + 1);
     *d->alloc.nodes[0].cpu_bits = all_cpus;
 }
 
