@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""deploy/: dashboards are fresh, and dashboards and rules name only families that we have.
+"""deploy/: dashboards are fresh, dashboards and rules name only families that we have, images are built with what the build needs.
 
 usage: tests/check_deploy.py BUILD"""
 
@@ -39,6 +39,13 @@ def stale(folder):
     return sorted(name for name in made.keys() | kept.keys() if made.get(name) != kept.get(name))
 
 
+def missing_packages():
+    """What the build needs of Debian, and the stage of the images that builds does not install."""
+    stage = (ROOT / "deploy/images/Dockerfile").read_text().split("COPY . /src")[0].split()
+    rows = (ROOT / "tools/packages.txt").read_text().splitlines()
+    return [row for row in rows if row.endswith("-dev") and " " not in row and row not in stage]
+
+
 def main():
     tap, known = Tap(), families()
     with tempfile.TemporaryDirectory() as folder:
@@ -46,6 +53,7 @@ def main():
     for path in DASHBOARDS:
         tap.check(f"{path.name} names families that we have", strangers("\n".join(expressions(path)), known))
     found = [line.split("expr:", 1)[1] for line in RULES.read_text().splitlines() if "expr:" in line]
+    tap.check("the stage of the images that builds installs what the build needs", missing_packages())
     tap.check("the rules name families that we have", [] if found and not strangers("\n".join(found), known)
               else strangers("\n".join(found), known) or ["no rule was found"])
     tap.end()
