@@ -4,10 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
+#include "base/sametext.h"
 
 static bool is_instance(const Pst__NodeRecord *r)
 {

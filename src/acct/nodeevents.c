@@ -14,6 +14,7 @@
 #include "acct/instances.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "model/cluster.h"
 
@@ -201,11 +202,6 @@ static int open_period(struct nodes *n, const Pst__NodeRecord *rec, int64_t time
     sql_bind_text(n->open, 6, strbuf_str(&tres));
     sql_bind_text(n->open, 7, NULL);
     return sql_run(n->open);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 static bool same_tres(const Pst__NodeRecord *a, const Pst__NodeRecord *b)

@@ -11,6 +11,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/gres/grestext.h"
+#include "base/sametext.h"
 #include "model/words/nodedevices.h"
 
 #define BITS_MAX 65536u
@@ -29,11 +30,6 @@ struct gresuse {
 static bool is_shared(const char *name)
 {
     return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 static struct row *find_row(const struct gresuse *u, const char *name, const char *type,

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "cli/query/out_filter.h"
 
@@ -34,11 +35,6 @@ static bool row_waits(const struct job_row *row)
     return job_is_pending(row) &&
            !(row->job->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING)) &&
            row->job->array_job_id && !row->job->het_job_id;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 /* Where the array's line is, or belongs. */

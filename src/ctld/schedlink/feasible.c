@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/must.h"
+#include "base/sametext.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/service.h"
 #include "ctld/schedlink/idlemodel.h"
@@ -63,18 +64,13 @@ struct feasible *feasible_free(struct feasible *f)
     return NULL;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_make(const Pst__NodeRecord *a, const Pst__NodeRecord *b)
 {
     return a->cpus == b->cpus && a->sockets == b->sockets &&
            a->cores_per_socket == b->cores_per_socket &&
            a->threads_per_core == b->threads_per_core && a->real_memory_mib == b->real_memory_mib &&
            a->mem_spec_mib == b->mem_spec_mib && a->tmp_disk_mib == b->tmp_disk_mib &&
-           same_text(a->features, b->features) && same_text(a->gres, b->gres);
+           same_or_missing(a->features, b->features) && same_or_missing(a->gres, b->gres);
 }
 
 static struct node_class *class_of(struct feasible *f, const struct cluster *c,
@@ -143,7 +139,7 @@ static uint64_t gres_on(const Pst__NodeRecord *n, const struct gres_text *kind)
 
     for (char *h = has ? strtok_r(has, ",", &save) : NULL; h; h = strtok_r(NULL, ",", &save))
         if (gres_text_parse(h, &have) && strcmp(have.name, kind->name) == 0 &&
-            (!kind->type || same_text(have.type, kind->type) ||
+            (!kind->type || same_or_missing(have.type, kind->type) ||
              (!have.type && (strcmp(have.name, "shard") == 0 || strcmp(have.name, "mps") == 0))))
             sum += have.count;
     return sum;

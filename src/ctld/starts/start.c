@@ -102,10 +102,11 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 
         SET(rest->rec, cur_priority, priority); /* theirs too, whether the scheduler sees them */
         feed_job(ctld, rest);
-        feed_next_task(ctld);
     }
     if (feed_throttled(ctld->cluster, j->rec)) /* the others wait from now on */
         feed_array_turn(ctld, j);
+    else if (st->id != st->proposed)
+        feed_next_task(ctld);
     if (job_waits_for_boot(j->rec)) {
         feed_end_time(ctld, j); /* the scheduler knows of its time limit alone */
         tell_reboots(ctld, j, lsn);

@@ -133,6 +133,7 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, d->partition);
     uint32_t shortened_min = shortened_minutes(ctld, old, part, d);
+    int64_t exempt = exempt_us(ctld, old);
     size_t script;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);
@@ -162,8 +163,8 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
     }
     if (!old->has_eligible_us)
         SET(set, eligible_us, now);
-    if (exempt_us(ctld, old))
-        SET(set, preemptable_us, now + exempt_us(ctld, old));
+    if (exempt)
+        SET(set, preemptable_us, now + exempt);
     if (d->priority)
         SET(set, start_priority, d->priority);
     (void)pb_set_str(&set->partition, d->partition);

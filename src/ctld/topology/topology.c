@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/timefmt.h"
 #include "conf/topo/conf_topo.h"
 #include "ctld/core/service.h"
@@ -86,11 +87,6 @@ static struct known_node *known_of(struct topology *t, uint32_t id)
         t->nnodes = n;
     }
     return &t->nodes[id];
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static void join_known(struct topology *t, const struct node *n)
@@ -264,7 +260,7 @@ static void see_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
     (void)kind;
     if (!k->there && !n->rec->topology)
         t->rebuild = true; /* the files may name it */
-    else if (!same_text(k->text, n->rec->topology))
+    else if (!same_or_missing(k->text, n->rec->topology))
         t->rebuild = true;
     k->there = true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/front/jobfilter.h"
@@ -375,17 +376,12 @@ static int top_of_all(struct action *a, const struct job *job)
     return note_commit(a, core_commit(a->ctld, tx));
 }
 
-static bool same_name(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 /* One of the owner's jobs that wait where this one does: in its partition, account and QOS. */
 static bool is_rival(const struct job *job, const struct job *j)
 {
     return j != job && j->rec->uid == job->rec->uid && job_is_pending(j->rec) &&
-           !job_is_held(j->rec) && same_name(j->rec->partition, job->rec->partition) &&
-           same_name(j->rec->account, job->rec->account) && same_name(j->rec->qos, job->rec->qos);
+           !job_is_held(j->rec) && same_text(j->rec->partition, job->rec->partition) &&
+           same_text(j->rec->account, job->rec->account) && same_text(j->rec->qos, job->rec->qos);
 }
 
 static void set_nice(Pst__Transaction *tx, const struct job *j, int64_t nice)

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "model/account/assoc_priv.h"
 
@@ -706,11 +707,6 @@ static bool unlink_leaf(struct assoc_mgr *am, struct assoc *a)
     }
     a->parent = a->sibling = a->next_of_user = NULL;
     return true;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 /* Names and parent: what the tree is made of. */

@@ -18,6 +18,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "stepd/env/env.h"
@@ -125,11 +126,6 @@ static char *cores_of(const struct cpu_map *map, const char *cpus)
         bitmap_format(cores, &text) < 0)
         return NULL;
     return text;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 /* The next GPU behind the row before, or a row of its own when it is another kind. */

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "curl/curllib.h"
@@ -363,16 +364,12 @@ struct profsend *profsend_close(struct profsend *p)
     return NULL;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool profsend_is(const struct profsend *p, const struct conf_influx *influx)
 {
-    return same_text(p->host, influx->host) && same_text(p->database, influx->database) &&
-           same_text(p->policy, influx->policy) && same_text(p->user, influx->user) &&
-           same_text(p->pass, influx->pass) && p->every_s == influx->every_s &&
+    return same_or_missing(p->host, influx->host) &&
+           same_or_missing(p->database, influx->database) &&
+           same_or_missing(p->policy, influx->policy) && same_or_missing(p->user, influx->user) &&
+           same_or_missing(p->pass, influx->pass) && p->every_s == influx->every_s &&
            p->timeout_s == influx->timeout_s;
 }
 

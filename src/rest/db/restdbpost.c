@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "base/strbuf.h"
 #include "rest/db/restdb.h"
 #include "rest/db/restdbindex.h"
@@ -192,11 +193,6 @@ static bool find_named(struct posting *p, enum index_kind kind, struct restdb_na
         }
     }
     return restdbindex_find(index, &names, ret);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 /* ---- accounts -------------------------------------------------------------------------------- */

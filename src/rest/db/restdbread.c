@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/sametext.h"
 #include "rest/restcall.h"
 
 #define CLEAR UINT32_MAX /* takes a number away */
@@ -146,11 +147,6 @@ static void set_text(struct reading *rd, char **field, const char *text)
     if (pb_set_str(field, text) < 0)
         note_failure(rd, -ENOMEM);
     rd->any = true;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
 /* ---- TRES ------------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sametext.h"
 #include "sched/sched.h"
 #include "sched/state/sched_obj.h"
 #include "sched/base/strtab.h"
@@ -128,15 +129,10 @@ void alloc_done(struct sched_alloc *a)
     *a = (struct sched_alloc){ 0 };
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_gres(const struct sched_alloc_gres *x, const struct sched_alloc_gres *y)
 {
-    return same_text(x->name, y->name) && same_text(x->type, y->type) && x->count == y->count &&
-           !x->devices == !y->devices &&
+    return same_or_missing(x->name, y->name) && same_or_missing(x->type, y->type) &&
+           x->count == y->count && !x->devices == !y->devices &&
            (!x->devices || (x->ndevice_words == y->ndevice_words &&
                             !memcmp(x->devices, y->devices, x->ndevice_words * sizeof(uint64_t))));
 }

@@ -112,16 +112,6 @@ static void test_cleaning(void **state)
     corefull_end();
 }
 
-static uint32_t offset;
-
-static void component(Pst__JobRecord *r)
-{
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
-    offset++;
-}
-
 /* With a component ends all of its job; jobs of other nodes do not. */
 static void test_component(void **state)
 {
@@ -130,9 +120,8 @@ static void test_component(void **state)
 
     (void)state;
     corefull_begin("", 3);
-    offset = 0;
-    lead = corefull_run(7, 1, component);
-    other = core_job(&core, 8, component);
+    lead = corefull_run(7, 1, core_component);
+    other = core_job(&core, 8, core_component);
     core_start(8, 1, &tx)->alloc->node_ids[0] = 1;
     apply_ok(core.ctld.cluster, tx);
     apart = core_job(&core, 9, NULL);

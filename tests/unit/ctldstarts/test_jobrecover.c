@@ -98,16 +98,6 @@ static void test_requeued(void **state)
     coreask_end(&core);
 }
 
-static uint32_t offset;
-
-static void component(Pst__JobRecord *r)
-{
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
-    offset++;
-}
-
 /* The components of a job whose leader has ended end as it did; those of one that goes on stay. */
 static const struct {
     bool gone; /* the leader's record is no more */
@@ -124,9 +114,8 @@ static void test_components(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(leaders); i++) {
         begin("");
-        offset = 0;
-        (void)stepcore_job(7, 1, component);
-        (void)stepcore_job(8, 1, component);
+        (void)stepcore_job(7, 1, core_component);
+        (void)stepcore_job(8, 1, core_component);
         if (leaders[i].leader != JOB_STATE(RUNNING))
             end_job(core.ctld.cluster, 7, leaders[i].leader, T0 + SEC, true);
         if (leaders[i].gone)

@@ -43,10 +43,8 @@ static void begin(const char *lines)
 
 static void end(void)
 {
-    coreask_hang_up(&core, ann);
-    coreask_hang_up(&core, bob);
-    ann = conn_unref(ann);
-    bob = conn_unref(bob);
+    ann = coreask_part(&core, ann);
+    bob = coreask_part(&core, bob);
     coreask_end(&core);
 }
 

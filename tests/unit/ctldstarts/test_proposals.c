@@ -135,16 +135,6 @@ static void test_dropped(void **state)
     end();
 }
 
-static uint32_t offset;
-
-static void component(Pst__JobRecord *r)
-{
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
-    offset++;
-}
-
 /* All components of a heterogeneous job start, or none; who comes behind them is his own. */
 static void test_components(void **state)
 {
@@ -152,9 +142,8 @@ static void test_components(void **state)
 
     (void)state;
     begin("");
-    offset = 0;
-    (void)core_job(&core, 7, component);
-    (void)core_job(&core, 8, component);
+    (void)core_job(&core, 7, core_component);
+    (void)core_job(&core, 8, core_component);
     (void)core_job(&core, 9, NULL);
     start_one(7, 0); /* without the other */
     assert_int_equal(record(7)->state, JOB_STATE(PENDING));

@@ -15,8 +15,7 @@ static void begin(const char *lines)
 
 static void end(void)
 {
-    coreask_hang_up(&core, ann);
-    ann = conn_unref(ann);
+    ann = coreask_part(&core, ann);
     coreask_end(&core);
 }
 

@@ -16,12 +16,9 @@ static void begin(const char *lines)
 
 static void end(void)
 {
-    coreask_hang_up(&core, root);
-    coreask_hang_up(&core, ann);
-    coreask_hang_up(&core, bob);
-    root = conn_unref(root);
-    ann = conn_unref(ann);
-    bob = conn_unref(bob);
+    root = coreask_part(&core, root);
+    ann = coreask_part(&core, ann);
+    bob = coreask_part(&core, bob);
     coreask_end(&core);
 }
 
@@ -106,16 +103,6 @@ static void test_waits(void **state)
     end();
 }
 
-static uint32_t offset;
-
-static void component(Pst__JobRecord *r)
-{
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
-    offset++;
-}
-
 #define BOTH                                                                                       \
     "'components':[{'offset':0,'spec':{'overlap':true}},{'offset':1,'spec':{'overlap':true}}]"
 
@@ -127,9 +114,8 @@ static void test_components(void **state)
 
     (void)state;
     begin("");
-    offset = 0;
-    (void)stepcore_job(7, 1, component);
-    other = stepcore_job(8, 1, component);
+    (void)stepcore_job(7, 1, core_component);
+    other = stepcore_job(8, 1, core_component);
     assert_int_equal(coreask(&core, ann, "user", OP_HET_STEP_CREATE, "{'job_id':7," BOTH "}", &msg),
                      0);
     reply = (const Pst__HetStepReply *)msg;
@@ -157,9 +143,8 @@ static void test_components(void **state)
     end();
 
     begin("SchedulerParameters=disable_hetjob_steps\n");
-    offset = 0;
-    (void)stepcore_job(7, 1, component);
-    (void)stepcore_job(8, 1, component);
+    (void)stepcore_job(7, 1, core_component);
+    (void)stepcore_job(8, 1, core_component);
     assert_int_equal(coreask(&core, ann, "user", OP_HET_STEP_CREATE, "{'job_id':7," BOTH "}", NULL),
                      ESLURM_NOT_SUPPORTED);
     assert_non_null(strstr(coreask_text, "disable_hetjob_steps"));

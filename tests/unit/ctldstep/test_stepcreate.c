@@ -207,16 +207,6 @@ static void test_ports(void **state)
     coreask_end(&core);
 }
 
-static uint32_t offset;
-
-static void component(Pst__JobRecord *r)
-{
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
-    offset++;
-}
-
 /* Over two components: one number, the leader's, in both or in none. */
 static void test_components(void **state)
 {
@@ -226,10 +216,9 @@ static void test_components(void **state)
     uint64_t lsn;
 
     (void)state;
-    offset = 0;
     stepcore_begin("", 1);
-    lead = stepcore_job(7, 1, component);
-    other = stepcore_job(8, 1, component);
+    lead = stepcore_job(7, 1, core_component);
+    other = stepcore_job(8, 1, core_component);
     SET(&large, num_tasks, 99);
     parts[0] = (struct step_part){ .job = lead, .spec = &spec };
     parts[1] = (struct step_part){ .job = other, .spec = &large };

@@ -181,15 +181,10 @@ static void by_cron(Pst__JobRecord *r)
     assert_int_equal(pb_set_str(&r->cron_spec, "* * * * *"), 0);
 }
 
-static uint32_t offset;
-
 static void component(Pst__JobRecord *r)
 {
-    SET(r, het_job_id, 7);
-    SET(r, het_offset, offset);
-    SET(r, het_count, 2);
+    core_component(r);
     SET(r, time_limit_min, 60);
-    offset++;
 }
 
 /* The leader's number is that of all components; "+1" is one. */
@@ -197,7 +192,6 @@ static void test_components(void **state)
 {
     (void)state;
     corefull_begin("", 2);
-    offset = 0;
     (void)core_job(&core, 7, component);
     (void)core_job(&core, 8, component);
     (void)core_job(&core, 9, by_cron);

@@ -107,6 +107,14 @@ UTIL struct job *core_job(struct core *c, uint32_t id, void (*with)(Pst__JobReco
     return cluster_job(c->ctld.cluster, id);
 }
 
+/* For core_job(): jobs 7 and 8 are the components of one heterogeneous job. */
+UTIL void core_component(Pst__JobRecord *r)
+{
+    SET(r, het_job_id, 7);
+    SET(r, het_offset, r->job_id - 7);
+    SET(r, het_count, 2);
+}
+
 /* The job starts on n nodes from n0 on: what becomes of its record, to be completed, and applied by
  * apply_ok(). */
 UTIL Pst__JobRecord *core_start(uint32_t id, uint32_t nodes, Pst__Transaction **ret_tx)

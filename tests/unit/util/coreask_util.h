@@ -133,6 +133,13 @@ UTIL void coreask_hang_up(struct core *c, struct conn *conn)
     coreask_turn(c);
 }
 
+/* A caller of coreask_connect() goes for good; always NULL. */
+UTIL struct conn *coreask_part(struct core *c, struct conn *conn)
+{
+    coreask_hang_up(c, conn);
+    return conn_unref(conn);
+}
+
 /* Node `id` is connected from now on; its connection, which the core holds. */
 UTIL struct conn *coreask_link(struct core *c, uint32_t id)
 {

@@ -107,10 +107,8 @@ UTIL void corefull_end(void)
 {
     struct conn **all[] = { &root, &ann, &bob };
 
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-        coreask_hang_up(&core, *all[i]);
-        *all[i] = conn_unref(*all[i]);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        *all[i] = coreask_part(&core, *all[i]);
     coreask_end(&core);
 }
 
