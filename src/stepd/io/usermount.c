@@ -1,41 +1,88 @@
-/* usermount.c - are there file systems on this node that programs of users may serve? */
+/* usermount.c - does a path lead to a file system that a program of a user serves? */
 #include "stepd/io/usermount.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/readfile.h"
 
 #define MOUNTS_MOST (4u << 20) /* some 30,000 mounts */
+#define FDINFO_MOST 4096u
+#define MOUNT_ID "\nmnt_id:"
 
 /* "36 35 98:0 /root /place rw,noatime shared:1 - fuse.sshfs source rw": the type stands behind the
  * first " - "; blanks in the fields before are written as \040. */
-static bool is_served(const char *line, size_t len)
+static bool type_is_served(const char *line, size_t len)
 {
     const char *type = memmem(line, len, " - ", 3);
 
-    return type && strncmp(type + 3, "fuse", 4) == 0 && strncmp(type + 3, "fusectl", 7) != 0;
+    return !type || (strncmp(type + 3, "fuse", 4) == 0 && strncmp(type + 3, "fusectl", 7) != 0);
 }
 
-bool usermount_in(const char *mountinfo)
+bool usermount_serves(const char *mountinfo, uint64_t mount_id)
 {
     for (const char *line = mountinfo; *line;) {
         size_t len = strcspn(line, "\n");
 
-        if (is_served(line, len))
-            return true;
+        if (strtoull(line, NULL, 10) == mount_id)
+            return type_is_served(line, len);
         line += len + (line[len] == '\n');
     }
-    return false;
+    return true; /* of another namespace, or unmounted since */
 }
 
-bool usermount_any(void)
+/* From the kernel's own memory: asking the file system (statx) might wait for its program. */
+static int mount_of(int fd, uint64_t *ret)
 {
     _cleanup_free_ char *text = NULL;
+    char path[sizeof("/proc/self/fdinfo/-2147483648")];
+    const char *at;
+    size_t len;
+    int r;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    if ((r = readfile(path, FDINFO_MOST, &text, &len)) < 0)
+        return r;
+    if (!(at = strstr(text, MOUNT_ID)))
+        return -ENODATA;
+    *ret = strtoull(at + strlen(MOUNT_ID), NULL, 10);
+    return 0;
+}
+
+bool usermount_has(int fd)
+{
+    _cleanup_free_ char *mounts = NULL;
+    uint64_t mount;
     size_t len;
 
-    if (readfile("/proc/self/mountinfo", MOUNTS_MOST, &text, &len) < 0)
-        return true;
-    return usermount_in(text);
+    return mount_of(fd, &mount) < 0 ||
+           readfile("/proc/self/mountinfo", MOUNTS_MOST, &mounts, &len) < 0 ||
+           usermount_serves(mounts, mount);
+}
+
+int usermount_enter(const char *folder)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_CACHED, /* EAGAIN where a file system would have to be asked */
+    };
+    char inside[PATH_MAX + sizeof("/.")];
+    int fd;
+
+    if (strlen(folder) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    snprintf(inside, sizeof(inside), "%s/.", folder); /* needs the right to enter, as chdir() */
+    fd = (int)syscall(SYS_openat2, AT_FDCWD, inside, &how, sizeof(how));
+    if (fd >= 0)
+        return fd;
+    /* Kernels before 5.12 know no RESOLVE_CACHED, before 5.6 no openat2(). */
+    return errno == EINVAL || errno == ENOSYS || errno == EPERM ? -EAGAIN : -errno;
 }

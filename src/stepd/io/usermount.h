@@ -1,12 +1,21 @@
-/* usermount.h - are there file systems on this node that programs of users may serve?
+/* usermount.h - does a path lead to a file system that a program of a user serves?
  *
  * The kernel waits for such a program (FUSE: sshfs, a mounted archive, ...) whenever a path leads
- * there, and nobody says that the program answers. */
+ * there, and nobody says that the program answers.  A user may mount one in a namespace of his own
+ * too, and name it by /proc/PID/root. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* mountinfo: the text of /proc/PID/mountinfo, see proc(5); it is read line by line. */
-bool usermount_in(const char *mountinfo);
-/* In our own mount namespace; true also when that cannot be found out. */
-bool usermount_any(void);
+/* mountinfo: the text of /proc/PID/mountinfo, see proc(5); it is read line by line.  False only for
+ * a mount that stands there with a type that the kernel or another host serves. */
+bool usermount_serves(const char *mountinfo, uint64_t mount_id);
+
+/* Does a program of a user serve what fd stands for?  True also when that cannot be found out. */
+bool usermount_has(int fd);
+
+/* An O_PATH descriptor of a folder that the caller may enter, found without waiting for anybody;
+ * ask usermount_has() before anything else is done with it, and close it.  -EAGAIN: finding it
+ * takes a wait, maybe one without an end.  Other negative errno: no folder that may be entered. */
+int usermount_enter(const char *folder);

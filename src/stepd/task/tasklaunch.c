@@ -306,21 +306,19 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, con
 }
 
 /* May the user work in that folder?  0 or a negative errno; -ECANCELED: the step is to end.  Where
- * a user's program may serve the folder a process of the user looks at it, else we do, at the price
- * of a process less. */
+ * looking may take a wait, or a user's program serves the folder, a process of the user looks;
+ * else we do, at the price of a process less. */
 static int look_at_folder(struct step *s, const char *path)
 {
-    struct stat sb;
-    int r;
+    _cleanup_close_ int fd = -1;
 
-    if (usermount_any())
-        return opener_enter(s, path);
-    if ((r = output_as_user(s)) < 0)
+    if (output_as_user(s) < 0)
         return 0; /* child_start() reports it */
-    if (stat(path, &sb) < 0 || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
-        r = -errno;
+    fd = usermount_enter(path);
     output_as_self(s);
-    return r;
+    if (fd == -EAGAIN || (fd >= 0 && usermount_has(fd)))
+        return opener_enter(s, path);
+    return MIN(fd, 0);
 }
 
 /* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */

@@ -3,10 +3,12 @@
 The kernel takes the set-user-ID bit from a file that a user writes, and leaves it when root does."""
 
 import ctypes
+import grp
 import os
 import pwd
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -15,6 +17,7 @@ from conftest import SLOW, wait_until
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the step daemon runs as root, its steps as another user")
 CLUSTER = {"nodes": 1}
 USER = "games"
+GROUP = "nogroup"
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def file(c):
 
 
 def as_user(c, *words):
-    done = subprocess.run(["setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups", *map(str, words)], cwd=c.work,
+    done = subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={GROUP}", "--clear-groups", *map(str, words)], cwd=c.work,
                           env=c.env | {"USER": USER, "HOME": "/"}, text=True, capture_output=True, timeout=40 * SLOW)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -76,11 +79,46 @@ def silent_folder(c):
     libc.umount2(bytes(folder), 2)
 
 
-def test_a_folder_that_does_not_answer(c, silent_folder):
+SERVE = """
+import ctypes, os, sys
+folder, uid, gid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+fd = os.open("/dev/fuse", os.O_RDWR)
+os.set_inheritable(fd, True)
+options = f"fd={fd},rootmode=40000,user_id={uid},group_id={gid},allow_other"
+if ctypes.CDLL(None).mount(b"served", folder.encode(), b"fuse", 0, options.encode()):
+    sys.exit("no mount")
+os.setgid(gid)
+os.setuid(uid)
+print("mounted", flush=True)
+os.execvp("sleep", ["sleep", "infinity"])
+"""
+
+
+@pytest.fixture
+def silent_folder_elsewhere(c):
+    """The same in a mount namespace of USER's own, named by the process that lives there."""
+    folder, uid, gid = c.dir / "elsewhere", pwd.getpwnam(USER).pw_uid, grp.getgrnam(GROUP).gr_gid
+    folder.mkdir(exist_ok=True)
+    c.dir.chmod(0o755)
+    argv = ["unshare", "--mount", sys.executable, "-c", SERVE, folder, uid, gid]
+    server = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    mounted = server.stdout.readline()
+    if mounted:
+        yield f"/proc/{server.pid}/root{folder}"
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    if not mounted:
+        pytest.skip("this kernel has no file systems of users")
+
+
+@pytest.mark.parametrize("where", ["silent_folder", "silent_folder_elsewhere"])
+def test_a_folder_that_does_not_answer(c, where, request):
     """The job waits for its folder, and the step daemon can still be told to end it."""
+    folder = request.getfixturevalue(where)
     c.work.chmod(0o777)
-    out = c.work / "waits-for-folder"
-    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "-D", silent_folder, "--wrap", "pwd"))
+    out = c.work / f"waits-for-{where}"
+    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "-D", folder, "--wrap", "pwd"))
     c.wait_state(job, "RUNNING")
     wait_until(out.exists, "the job's output is open")
     as_user(c, "scancel", job)
