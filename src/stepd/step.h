@@ -487,6 +487,7 @@ struct child {
     int tty;        /* becomes its controlling terminal; -1 none */
     bool any_dir;   /* a missing work directory is no failure: / then */
     bool limits;    /* set the propagated limits */
+    bool tmpdir;    /* a TMPDIR that the user does not find is replaced by /tmp */
     bool has_nice;  /* ... and this nice value */
     int nice;
     const void *cpu_set; /* it binds itself to these, for sched_setaffinity(); NULL = not */

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/wordlist.h"
@@ -199,10 +198,7 @@ static void set_channel(struct envlist *el, const Pst__StepFile *sf)
 
 void env_tmpdir(struct envlist *el)
 {
-    const char *tmp = envlist_get(el, "TMPDIR");
-
-    if (!tmp || access(tmp, F_OK) < 0)
-        envlist_set(el, "TMPDIR", "/tmp");
+    envlist_default(el, "TMPDIR", "/tmp");
 }
 
 /* Who asked for no variable at all gets none of the user's either. */

@@ -28,7 +28,8 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el);
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el);
 void env_task_rank(const Pst__LaunchStep *launch, uint32_t local_index, struct envlist *el);
-/* Set TMPDIR to a folder that exists.  Call it last, since a prolog may name or make the folder. */
+/* Every task has a TMPDIR.  Call it last, since a prolog may name the folder; the task's process
+ * replaces one that is missing (tmpdir of struct child). */
 void env_tmpdir(struct envlist *el);
 /* The variables of Prolog and Epilog of slurmd.  context: "prolog_slurmd" or "epilog_slurmd". */
 void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_path,

@@ -218,6 +218,17 @@ int child_chdir(const struct child *c)
     return 0;
 }
 
+/* A folder that is missing on the node is replaced.  The user's folder may make whoever looks at it
+ * wait, so the step daemon does not. */
+static void check_tmpdir(const struct child *c)
+{
+    static const char name[] = "TMPDIR=";
+
+    for (char **v = (char **)c->envp; *v; v++)
+        if (strncmp(*v, name, strlen(name)) == 0 && access(*v + strlen(name), F_OK) < 0)
+            *v = (char *)"TMPDIR=/tmp";
+}
+
 /* All but the streams, what is given, and our way to tell, which the exec closes. */
 static void close_others(const struct child *c)
 {
@@ -250,6 +261,8 @@ int child_exec(struct child *c)
     unsigned number = (unsigned)syscall(SYS_getpid);
     sigset_t none;
 
+    if (c->tmpdir)
+        check_tmpdir(c);
     note_number(c, number);
     if (c->outcome)
         c->outcome->number = number;

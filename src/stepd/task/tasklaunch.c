@@ -358,7 +358,8 @@ static void launch_batch(struct step *s)
                            .argv = argv,
                            .tty = -1,
                            .any_dir = true,
-                           .limits = true };
+                           .limits = true,
+                           .tmpdir = true };
 
         memcpy(c.fds, fds, sizeof(fds));
         reserve_number(s, &s->env, &c);
@@ -577,7 +578,8 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
                        .fds = { -1, -1, -1 },
                        .tty = -1,
                        .any_dir = true,
-                       .limits = true };
+                       .limits = true,
+                       .tmpdir = true };
     const char *shown = "";
     int r = s->launch->multi_prog ? map_argv(s, t, &own) : 0;
 

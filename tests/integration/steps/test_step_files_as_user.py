@@ -125,3 +125,13 @@ def test_a_folder_that_does_not_answer(c, where, request):
     assert c.wait_end(job)["JobState"] == "CANCELLED"
     wait_until(lambda: "COMPLETING" not in c.run("scontrol", "show", "node", "node1").out, "its node is clean")
     assert "CANCELLED" in out.read_text() and "/tmp" not in out.read_text()
+
+
+def test_a_tmpdir_that_does_not_answer(c, silent_folder_elsewhere):
+    """The task's own process waits for its TMPDIR; the step daemon ends it when told."""
+    c.work.chmod(0o777)
+    job = int(as_user(c, "sbatch", "--parsable", "-o", "/dev/null", f"--export=ALL,TMPDIR={silent_folder_elsewhere}", "--wrap", "true"))
+    c.wait_state(job, "RUNNING")
+    as_user(c, "scancel", job)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+    wait_until(lambda: "COMPLETING" not in c.run("scontrol", "show", "node", "node1").out, "its node is clean")

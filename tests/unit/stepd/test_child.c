@@ -236,6 +236,27 @@ static void test_no_work_dir(void **state)
     expect_text(&f, "/tmp\n");
 }
 
+static void test_tmpdir(void **state)
+{
+    char *missing[] = { (char *)"A=1", (char *)"TMPDIR=/no/such/folder", (char *)"B=2", NULL };
+    char *there[] = { (char *)"TMPDIR=/", NULL };
+    struct fixture f;
+
+    (void)state;
+    make_child(&f, "echo $A $TMPDIR $B");
+    f.c.envp = missing;
+    f.c.tmpdir = true;
+    expect_text(&f, "1 /tmp 2\n");
+    assert_string_equal(missing[1], "TMPDIR=/no/such/folder"); /* ours, not the child's */
+    make_child(&f, "echo $TMPDIR");
+    f.c.envp = there;
+    f.c.tmpdir = true;
+    expect_text(&f, "/\n");
+    make_child(&f, "echo $TMPDIR");
+    f.c.envp = missing;
+    expect_text(&f, "/no/such/folder\n");
+}
+
 static void test_no_setup(void **state)
 {
     struct fixture f;
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_where_it_looks, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_no_work_dir, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_tmpdir, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_no_setup, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_leased_program, make_dir, drop_dir),
     };
