@@ -30,6 +30,21 @@ static void tell_tasks(const struct srun_node *n, const Pst__StepStarted *msg)
                  n->part->multi_prog ? "(multi-prog)" : n->part->argv[n->part->first]);
 }
 
+/* The step's end was decided when n could not be told of it yet: tell it now. */
+static void tell_end(struct srun *s, const struct srun_node *n)
+{
+    if (s->terminating || n->part->aborting)
+        srun_send_signal(s, n->part, n->part->aborting ? SIGKILL : 0, !n->part->aborting);
+}
+
+/* The step daemon speaks for itself from now on.  Tasks may wait in their prologs for as long as
+ * they like, before which none of them has started. */
+static void on_listens(struct srun *s, struct srun_node *n)
+{
+    n->listens = true;
+    tell_end(s, n);
+}
+
 static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
 {
     n->started = true;
@@ -59,8 +74,7 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
     }
     if (s->in_eof)
         srun_io_send_eof(s, n);
-    if (s->terminating || n->part->aborting) /* it came up after the decision */
-        srun_send_signal(s, n->part, n->part->aborting ? SIGKILL : 0, !n->part->aborting);
+    tell_end(s, n);
 }
 
 /* Does this end of a task end the others? */
@@ -167,7 +181,7 @@ static void on_frame(struct srun *s, struct srun_node *n, const struct frame *fr
         srun_node_failed(s, n, e->text ? e->text : "the request was refused");
         pst__error__free_unpacked(e, NULL);
     } else if (frame->flags & FRAME_REPLY && !(frame->flags & FRAME_ERROR)) {
-        n->listens = true; /* the step daemon speaks for itself from now on */
+        on_listens(s, n);
     } else if (frame_unpack_request(frame, &msg, &err) < 0) {
         srun_node_failed(s, n, err.text);
     } else {

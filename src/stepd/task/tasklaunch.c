@@ -212,6 +212,17 @@ static void run_child(struct step *s, struct task *t, struct child *c, struct en
     }
 }
 
+/* The step was ordered to end before the task's program began: the task ends as those that run. */
+static void ended_early(struct step *s, struct task *t)
+{
+    t->exited = true;
+    t->status = s->stage == KILL_ALL ? SIGKILL : SIGTERM;
+    t->nth_end = s->n_ended++;
+    s->worst = MAX(s->worst, t->status);
+    if (t->epilog.told)
+        epilog_begin(s, t);
+}
+
 /* The task's program, in a container where it asks for one. */
 static void run_program(struct step *s, struct task *t, struct child *c, struct envlist *env,
                         const char *name)
@@ -219,6 +230,10 @@ static void run_program(struct step *s, struct task *t, struct child *c, struct 
     struct oci_start o;
     int r;
 
+    if (s->stage != KILL_NONE) { /* the order came with the end of what the task waited for */
+        ended_early(s, t);
+        return;
+    }
     env_tmpdir(env);
     if (!oci_wanted(s)) {
         run_child(s, t, c, env, name);
@@ -231,17 +246,6 @@ static void run_program(struct step *s, struct task *t, struct child *c, struct 
         step_fail(s, "Could not start a container: %s",
                   r == -ENOENT ? "slurmstepd-oci is not installed" : strerror(-r));
     oci_started(&o);
-}
-
-/* The step was ordered to end before the task's program began: the task ends as those that run. */
-static void ended_early(struct step *s, struct task *t)
-{
-    t->exited = true;
-    t->status = s->stage == KILL_ALL ? SIGKILL : SIGTERM;
-    t->nth_end = s->n_ended++;
-    s->worst = MAX(s->worst, t->status);
-    if (t->epilog.told)
-        epilog_begin(s, t);
 }
 
 /* One of the two prologs; who: "slurm" or "user", named: as its failure is told.  The task's exit

@@ -72,6 +72,50 @@ def test_task_fails_while_others_start(make_cluster, folder):
     hold.unlink()
 
 
+def test_srun_ends_before_its_node_answers(make_cluster, folder):
+    """The tasks of an srun that was told to end before the node took the step are ended as soon as the node has it: srun
+    forgot them, and gave the node up when all time was over."""
+    prolog = folder / "prolog"
+    prolog.write_text("#!/bin/sh\nwhile [ -e hold ]; do sleep 0.02; done\n")
+    prolog.chmod(0o755)
+    c = make_cluster(nodes=1, conf=f"TaskProlog={prolog}")
+    (c.work / "hold").touch()
+    job = c.sbatch(wrap="sleep 1000")
+    wait_until(lambda: c.job(job)["JobState"] == "RUNNING", "the job runs")
+    told = c.work / "told"
+    with stopped(c.slurmds["node1"].pid), told.open("w") as err:
+        step = c.popen("srun", "-v", f"--jobid={job}", "--overlap", "sleep", "1000", stderr=err)
+        wait_until(lambda: "CpuBindType=" in told.read_text(), "srun is about to dial the node")
+        step.send_signal(signal.SIGTERM)
+    step.wait(timeout=60)
+    said = told.read_text()
+    assert "forcing job termination" in said and "Timed out" not in said and "no answer" not in said, said
+    assert f"STEP {job}.0 ON node1 CANCELLED" in said, said
+
+
+def test_step_ends_in_the_moment_its_prolog_does(make_cluster, folder):
+    """The order to end comes together with the end of TaskProlog: the task does not begin.  It did, and as the step had sent
+    its SIGTERM before, nothing but the end of KillWait ended it."""
+    prolog = folder / "prolog"
+    prolog.write_text("#!/bin/sh\n[ $SLURM_PROCID = 0 ] || exit 0\ntouch waits\nwhile [ -e hold ]; do sleep 0.02; done\n")
+    prolog.chmod(0o755)
+    c = make_cluster(nodes=2, conf=f"TaskProlog={prolog}\nKillWait=60")
+    hold, told = c.work / "hold", c.work / "told"
+    hold.touch()
+    script = "[ $SLURM_PROCID = 0 ] || { while [ ! -e fail ]; do sleep 0.02; done; exit 2; }; touch ran; sleep 1000"
+    with told.open("w") as err:
+        step = c.popen("srun", "-N2", "-n2", "-K", "bash", "-c", script, stderr=err)
+    wait_until(lambda: (c.work / "waits").exists(), "a task is in its prolog")
+    with stopped(daemon_of(c, "1.0", "node1")):
+        hold.unlink()
+        wait_until(lambda: not any(str(prolog) in command for _, command in processes_of(c.dir)), "the prolog has ended")
+        (c.work / "fail").touch()
+        wait_until(lambda: "Terminating StepId=1.0" in told.read_text(), "srun has ended the step")
+    step.wait(timeout=60)
+    assert "node1: task 0: Terminated" in told.read_text(), told.read_text()
+    assert not (c.work / "ran").exists()
+
+
 def test_step_tells_its_end_through_srun(make_cluster):
     """The script is gone at once; its srun stays until the first node of the step has told of the end, which no other does."""
     c = make_cluster(nodes=2, conf="KillWait=60")
