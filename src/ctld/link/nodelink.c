@@ -14,13 +14,15 @@
 #include "ctld/core/service.h"
 #include "ctld/link/nodejobs.h"
 
-struct nodelink {       /* of one node */
-    struct conn *conn;  /* held; NULL = the node is not connected ... */
-    int64_t lost_us;    /* ... since then; 0 = it never was */
-    int64_t heard_us;   /* of the monotonic clock: the node's last word */
-    uint32_t beat_s;    /* it has been asked to say something so often; 0: not yet */
-    bool deferred;      /* it is to register again once no job holds it */
-    bool has_files;     /* it has its configuration from us ... */
+struct nodelink {      /* of one node */
+    struct conn *conn; /* held; NULL = the node is not connected ... */
+    int64_t lost_us;   /* ... since then; 0 = it never was */
+    int64_t
+        unknown_us;   /* its state is UNKNOWN since then; 0: it is another, or was not looked at */
+    int64_t heard_us; /* of the monotonic clock: the node's last word */
+    uint32_t beat_s;  /* it has been asked to say something so often; 0: not yet */
+    bool deferred;    /* it is to register again once no job holds it */
+    bool has_files;   /* it has its configuration from us ... */
     struct digest conf; /* ... and runs with this one */
 };
 
@@ -85,6 +87,17 @@ bool node_is_linked(const struct ctld *ctld, const struct node *n)
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n)
 {
     return n->rec->node_id < ctld->links->n ? ctld->links->of[n->rec->node_id].lost_us : 0;
+}
+
+int64_t node_link_unknown_us(struct ctld *ctld, const struct node *n, int64_t now)
+{
+    struct nodelink *l = link_of(ctld, n);
+
+    if (n->rec->state != PST__NODE_STATE__NODE_UNKNOWN)
+        l->unknown_us = 0;
+    else if (!l->unknown_us)
+        l->unknown_us = now;
+    return l->unknown_us;
 }
 
 bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,

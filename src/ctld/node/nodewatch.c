@@ -51,6 +51,14 @@ static bool has_power_owner(const struct node *n)
     return n->rec->state_flags & NODE_POWER_BITS || (n->rec->state_flags & wanted && n->jobs == 0);
 }
 
+/* It should be there: it was, or is configured to be and has not come.  A node of a cloud may have
+ * nobody who starts it. */
+static bool is_expected(const struct node *n)
+{
+    return n->rec->state == PST__NODE_STATE__NODE_IDLE ||
+           (n->rec->state == PST__NODE_STATE__NODE_UNKNOWN && !(n->rec->state_flags & FLAG(CLOUD)));
+}
+
 static void check_nodes(struct ctld *ctld, int64_t now)
 {
     const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
@@ -67,7 +75,7 @@ static void check_nodes(struct ctld *ctld, int64_t now)
         struct node *n = ctld->cluster->nodes[i];
         Pst__Transaction *tx;
         Pst__NodeRecord *set;
-        int64_t away;
+        int64_t away, unknown_us = n ? node_link_unknown_us(ctld, n, now) : 0;
 
         if (n && n->rec->state_flags & reboot)
             reboot_tick(ctld, n, now);
@@ -80,10 +88,10 @@ static void check_nodes(struct ctld *ctld, int64_t now)
         if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent &&
             !(n->rec->state_flags & NODE_POWER_BITS))
             heard_again(ctld, n);
-        if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) ||
-            n->rec->state != PST__NODE_STATE__NODE_IDLE || has_power_owner(n))
+        if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) || !is_expected(n) ||
+            has_power_owner(n))
             continue;
-        away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);
+        away = now - (unknown_us ? unknown_us : MAX(node_link_lost_us(ctld, n), ctld->boot_us));
         if (away < soft)
             continue;
         if (timeout && away >= timeout) {

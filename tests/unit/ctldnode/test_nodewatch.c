@@ -71,6 +71,39 @@ static void test_short(void **state)
     corefull_end();
 }
 
+/* A node that has not come since the controller's start, or since an operator gave it another chance,
+ * is no better: it has SlurmdTimeout to come. */
+static void set_unknown(void)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__NodeRecord *set = tx_node_patch(tx, EV(NODE_STATE), 0);
+
+    SET(set, state, STATE(UNKNOWN));
+    SET(set, state_flags, 0);
+    apply_ok(core.ctld.cluster, tx);
+}
+
+static void test_never_came(void **state)
+{
+    (void)state;
+    begin("SlurmdTimeout=300\nMessageTimeout=20\n", true);
+    for (int64_t s = 1; s < 2000; s += 1000) {
+        set_unknown();
+        after(s * SEC);
+        after((s + 19) * SEC);
+        assert_int_equal(n0->rec->state_flags, 0);
+        after((s + 21) * SEC);
+        assert_int_equal(n0->rec->state_flags, FLAG(NOT_RESPONDING));
+        after((s + 299) * SEC);
+        assert_int_equal(n0->rec->state, STATE(UNKNOWN));
+        after((s + 301) * SEC);
+        assert_int_equal(n0->rec->state, STATE(DOWN));
+        assert_string_equal(n0->rec->reason, "Not responding");
+        after((s + 302) * SEC);
+    }
+    corefull_end();
+}
+
 /* A connected node is none of that; an operator's NoResp ends with the next sign of it. */
 static void test_connected(void **state)
 {
@@ -100,6 +133,7 @@ static void test_let_be(void **state)
         { STATE(IDLE), FLAG(EXTERNAL) },
         { STATE(DOWN), 0 },
         { STATE(FUTURE), 0 },
+        { STATE(UNKNOWN), FLAG(CLOUD) },
         { STATE(IDLE), FLAG(POWER_DOWN) },
     };
 
@@ -143,9 +177,10 @@ static void test_resumes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silent), cmocka_unit_test(test_patient),
-        cmocka_unit_test(test_short),  cmocka_unit_test(test_connected),
-        cmocka_unit_test(test_let_be), cmocka_unit_test(test_resumes),
+        cmocka_unit_test(test_silent),    cmocka_unit_test(test_patient),
+        cmocka_unit_test(test_short),     cmocka_unit_test(test_never_came),
+        cmocka_unit_test(test_connected), cmocka_unit_test(test_let_be),
+        cmocka_unit_test(test_resumes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
