@@ -107,7 +107,6 @@ static struct bitmap *nodes_of_interest(struct ctld *ctld)
         if (j && takes_part(j->rec))
             any = mark_nodes(j->rec, nodes);
     }
-    ctld->gang->fresh.n = 0;
     return any ? nodes : bitmap_free(nodes);
 }
 
@@ -205,8 +204,8 @@ static void put_turn(Pst__Transaction *tx, const Pst__JobRecord *r, bool runs, i
         SET(set, gang, true);
 }
 
-/* False: nothing changes, or the disk is full. */
-static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
+/* 0, also where nothing changes; -ENOSPC: nothing has, for the disk is full. */
+static int give_turns(struct ctld *ctld, const struct look *l, int64_t now)
 {
     _cleanup_free_ bool *runs = must(calloc(l->nparts + 1, sizeof(*runs)));
     Pst__Transaction *tx = tx_new(now);
@@ -226,10 +225,12 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
     }
     if (!n[false] && !n[true]) {
         tx_free(tx);
-        return false;
+        return 0;
     }
     lsn = core_commit(ctld, tx);
-    for (int run = 0; lsn && run < 2; run++) { /* first the jobs that stop */
+    if (!lsn)
+        return -ENOSPC;
+    for (int run = 0; run < 2; run++) { /* first the jobs that stop */
         for (size_t i = 0; i < l->nparts; i++) {
             struct job *j = l->parts[i].job_id && runs[i] == run
                                 ? cluster_job(ctld->cluster, l->parts[i].job_id)
@@ -243,9 +244,8 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
                 services_job_resumed(ctld, j);
         }
     }
-    if (lsn)
-        log_verbose("turns: %zu jobs wait, %zu go on", n[false], n[true]);
-    return lsn != 0;
+    log_verbose("turns: %zu jobs wait, %zu go on", n[false], n[true]);
+    return 0;
 }
 
 /* Without GANG nobody waits any more. */
@@ -255,8 +255,10 @@ static void look_at_jobs(struct ctld *ctld, bool next)
     _cleanup_val_(look_done) struct look l = { 0 };
     int64_t now = core_now();
 
-    if (!nodes)
+    if (!nodes) {
+        ctld->gang->fresh.n = 0;
         return;
+    }
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
         if (takes_part(j->rec) && (het_is(j->rec) || on_nodes(j->rec, nodes)))
             add_part(ctld, &l, j->rec);
@@ -266,7 +268,8 @@ static void look_at_jobs(struct ctld *ctld, bool next)
             l.units[i].runs = true;
     else if (gang_plan(l.units, l.nunits, next) < 0)
         must(NULL);
-    (void)give_turns(ctld, &l, now); /* disk full: with the next slice */
+    if (give_turns(ctld, &l, now) == 0)
+        ctld->gang->fresh.n = 0; /* else they are looked at again with the next slice */
 }
 
 void gang_settle(struct ctld *ctld)
