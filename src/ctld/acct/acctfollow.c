@@ -1,7 +1,7 @@
 /* acctfollow.c - following slurmdbd's accounting entities; see acctfollow.h.
  *
  * The request names the version that is in force here; when the log refuses a batch the connection
- * is made anew and the batch comes again. */
+ * is made anew after a pause and the batch comes again. */
 #include "ctld/acct/acctfollow.h"
 
 #include <errno.h>
@@ -242,17 +242,18 @@ static void *run_follower(void *arg)
     while (!is_stopping(f)) {
         struct err err = { .text = "" };
         int r = follow_dbd(f, &err);
+        bool refused = atomic_exchange(&f->refused, false);
+        bool anew = atomic_exchange(&f->anew, false);
 
         set_client(f, NULL);
         drop_batch(f);
-        atomic_store(&f->refused, false);
-        if (atomic_exchange(&f->anew, false) || r == 0 || is_stopping(f))
+        if (is_stopping(f) || (!refused && (anew || r == 0)))
             continue;
-        if (!f->failing)
+        if (!refused && !f->failing)
             log_error(
                 "accounting: slurmdbd cannot be followed: %s; going on with the accounts at hand",
                 err.text[0] ? err.text : strerrordesc_np(-r));
-        f->failing = true;
+        f->failing = f->failing || !refused; /* of a refusal the log has told */
         if (!wait_a_while(f))
             break;
     }

@@ -141,16 +141,21 @@ static void test_changes(void **state)
     assert_null(am_account(core.ctld.cluster->am, "half"));
 }
 
-/* What the log does not take is asked for again, from the version that is in force. */
+/* What the log does not take is asked for again, from the version that is in force, but not at once:
+ * slurmdbd would send the same. */
 static void test_refused(void **state)
 {
+    int64_t told;
+
     (void)state;
     start_follower();
     await_request(1);
     tell("{'changes':[{'version':3,'account':{'name':'bio'}}]}");
     await_version(3);
+    told = now_mono_us();
     tell("{'changes':[{'version':4,'account':{}}]}");
     await_request(2);
+    assert_true(now_mono_us() - told >= SEC);
     assert_int_equal(dbd.last_follow->version, 3);
     tell("{'changes':[{'version':4,'account':{'name':'geo'}}]}");
     await_version(4);
