@@ -111,7 +111,14 @@ static int index_record(lua_State *L)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-bool luarecord_number(lua_State *L, int index, const char *name, int64_t *ret)
+/* 65534 says nothing in 16 bits alone: it is a fine priority. */
+static bool is_no_value(enum luarecord_kind kind, int64_t n)
+{
+    return n == NO_VAL32 || n == NO_VAL64 || (kind == LUA_NUM16 && n == NO_VAL16);
+}
+
+bool luarecord_number(lua_State *L, int index, const char *name, enum luarecord_kind kind,
+                      int64_t *ret)
 {
     int ok = 0;
     int64_t n;
@@ -121,7 +128,7 @@ bool luarecord_number(lua_State *L, int index, const char *name, int64_t *ret)
     n = lua.to_integer(L, index, &ok);
     if (!ok)
         (void)lua.error(L, "%s takes a whole number", name);
-    if (n == NO_VAL16 || n == NO_VAL32 || n == NO_VAL64)
+    if (is_no_value(kind, n))
         return false;
     *ret = n;
     return true;
@@ -161,7 +168,8 @@ static void set_field(lua_State *L, const struct luarecord_row *row, ProtobufCMe
 
         if (pb_set_str((char **)((char *)msg + f->offset), text && *text ? text : NULL) < 0)
             (void)lua.error(L, ERR_NOMEM);
-    } else if (!luarecord_number(L, 3, row->name, &n) || (row->kind == LUA_SECONDS && n == 0)) {
+    } else if (!luarecord_number(L, 3, row->name, row->kind, &n) ||
+               (row->kind == LUA_SECONDS && n == 0)) {
         (void)pb_clear(msg, row->field); /* there is such a field */
     } else {
         set_number(L, row, msg, n);

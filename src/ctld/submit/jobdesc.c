@@ -53,7 +53,7 @@ static void set_time_limit(lua_State *L, int index, ProtobufCMessage *msg, void 
 
     (void)ctx;
     r->has_time_limit_min = r->has_time_unlimited = false;
-    if (!luarecord_number(L, index, "time_limit", &n))
+    if (!luarecord_number(L, index, "time_limit", LUA_NUM32, &n))
         return;
     if (n == INFINITE32)
         r->has_time_unlimited = r->time_unlimited = true;
@@ -83,7 +83,7 @@ static void set_memory(lua_State *L, int index, ProtobufCMessage *msg, void *ctx
 
     (void)ctx;
     r->has_mem_per_node_mib = r->has_mem_per_cpu_mib = r->has_mem_per_gpu_mib = false;
-    if (!luarecord_number(L, index, "pn_min_memory", &n))
+    if (!luarecord_number(L, index, "pn_min_memory", LUA_NUM64, &n))
         return;
     if (n & MEM_PER_CPU)
         SET(r, mem_per_cpu_mib, (uint64_t)(n & ~MEM_PER_CPU));
@@ -106,7 +106,7 @@ static void set_nice(lua_State *L, int index, ProtobufCMessage *msg, void *ctx)
 
     (void)ctx;
     r->has_nice = false;
-    if (!luarecord_number(L, index, "nice", &n))
+    if (!luarecord_number(L, index, "nice", LUA_NUM32, &n))
         return;
     n -= NICE_OFFSET;
     if (n < -NICE_MAX || n > NICE_MAX)
@@ -134,7 +134,7 @@ static void set_shared(lua_State *L, int index, ProtobufCMessage *msg, void *ctx
 
     (void)ctx;
     r->has_exclusive = r->has_oversubscribe = false;
-    if (!luarecord_number(L, index, "shared", &n))
+    if (!luarecord_number(L, index, "shared", LUA_NUM16, &n))
         return;
     if (n < 0 || n > 4)
         (void)lua.error(L, "shared is 0 (whole nodes), 1 (shared), 2 (user), 3 (mcs) or 4 (topo)");
@@ -159,7 +159,7 @@ static void set_bitflags(lua_State *L, int index, ProtobufCMessage *msg, void *c
     int64_t n = 0;
 
     (void)ctx;
-    (void)luarecord_number(L, index, "bitflags", &n); /* nil: none of them */
+    (void)luarecord_number(L, index, "bitflags", LUA_NUM64, &n); /* nil: none of them */
     if (n & ~JOBDESC_EXPEDITED_REQUEUE)
         (void)lua.error(L, "bitflags is slurm.EXPEDITED_REQUEUE or 0");
     SET(r, expedited, n != 0);
@@ -185,7 +185,7 @@ static void set_priority(lua_State *L, int index, ProtobufCMessage *msg, void *c
     r->has_priority = false;
     if (d->request->hold)
         *d->request->hold = false;
-    if (!luarecord_number(L, index, "priority", &n))
+    if (!luarecord_number(L, index, "priority", LUA_NUM32, &n))
         return;
     if (n < 0 || n > UINT32_MAX)
         (void)lua.error(L, "priority is a number from 0 to 4294967294");

@@ -37,7 +37,7 @@ static void set_special(lua_State *L, int index, ProtobufCMessage *msg, void *ct
     int64_t n = 0;
 
     assert_ptr_equal(msg, job);
-    if (luarecord_number(L, index, "special", &n))
+    if (luarecord_number(L, index, "special", LUA_NUM64, &n))
         *(int64_t *)ctx = n;
     else
         *(int64_t *)ctx = -1;
@@ -177,6 +177,8 @@ static void test_write(void **state)
     assert_false(job->has_num_tasks || job->has_threads_per_core || job->has_mem_per_node_mib ||
                  job->has_requeue || job->has_begin_us);
     assert_true(special == -1);
+    expect_result("r.tasks = slurm.NO_VAL16 return r.tasks", 65534); /* a number like others */
+    expect_result("r.mem = slurm.NO_VAL16 return r.mem", 65534);
     expect_result("r.tasks = '12' return r.tasks", 12); /* as Lua takes numbers */
     expect_result("r.name = 5 return r.name == '5' and 1 or 0", 1);
     expect_result("r.name = '' return r.name == nil and 1 or 0", 1);
