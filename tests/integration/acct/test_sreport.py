@@ -27,15 +27,15 @@ def resv_record(number, name, flags, nodes, tres):
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """slurmdbd with one cluster's hours of one day: alice and bob in chem, carol in phys and chem."""
+    """slurmdbd with one cluster's hours of one day: al1ce and b0b in chem, car0l in phys and chem."""
     folder = tmp_path_factory.mktemp("sreport")
     dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key")
     dbd.start()
     dbd.stop()
     db = sqlite3.connect(folder / "acct.db")
     db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,?)", (0, (DAY0 + 5 * HOUR) * 10**6))
-    who = [(1, "chem", 2001, "alice", "w1", "normal"), (2, "chem", 2002, "bob", "", "high"),
-           (3, "phys", 2003, "carol", "", "normal"), (4, "chem", 2003, "carol", "", "normal")]
+    who = [(1, "chem", 2001, "al1ce", "w1", "normal"), (2, "chem", 2002, "b0b", "", "high"),
+           (3, "phys", 2003, "car0l", "", "normal"), (4, "chem", 2003, "car0l", "", "normal")]
     for row in who:
         db.execute("INSERT INTO usage_keys VALUES(?,0,?,?,?,?,?,0)", row)
     cpu = {1: 600, 2: 1200, 3: 36000, 4: 60}  # seconds an hour
@@ -84,33 +84,33 @@ def test_account_by_user(sreport):
     assert rows[0] == "  Cluster         Account     Login     Proper Name     Used   Energy "
     assert rows[1] == "--------- --------------- --------- --------------- -------- -------- "
     assert [row.split() for row in rows[2:]] == [
-        ["demo", "root", "1893", "21"], ["demo", "chem", "93", "21"], ["demo", "chem", "alice", "30", "21"],
-        ["demo", "chem", "bob", "60", "0"], ["demo", "chem", "carol", "3", "0"], ["demo", "phys", "1800", "0"],
-        ["demo", "phys", "carol", "1800", "0"]]
+        ["demo", "root", "1893", "21"], ["demo", "chem", "93", "21"], ["demo", "chem", "al1ce", "30", "21"],
+        ["demo", "chem", "b0b", "60", "0"], ["demo", "chem", "car0l", "3", "0"], ["demo", "phys", "1800", "0"],
+        ["demo", "phys", "car0l", "1800", "0"]]
     assert rows[2] == "     demo            root                               1893       21 "
     tree = table(sreport("cluster", "AccountUtilizationByUser", "tree").stdout)
     assert tree[0] == "  Cluster Account                  Login     Proper Name     Used   Energy "
     assert tree[3] == "     demo  chem                                                93       21 "
-    assert tree[4] == "     demo   chem" + "alice".rjust(24) + "30".rjust(25) + "21".rjust(9) + " "
+    assert tree[4] == "     demo   chem" + "al1ce".rjust(24) + "30".rjust(25) + "21".rjust(9) + " "
 
 
 def test_other_reports(sreport):
     def rows(*argv):
         return table(sreport("-nP", *argv).stdout)
     assert rows("cluster", "UserUtilizationByAccount") == [
-        "demo|carol||phys|1800|0", "demo|bob||chem|60|0", "demo|alice||chem|30|21", "demo|carol||chem|3|0"]
+        "demo|car0l||phys|1800|0", "demo|b0b||chem|60|0", "demo|al1ce||chem|30|21", "demo|car0l||chem|3|0"]
     assert rows("cluster", "AccountUtilizationByQOS", "accounts=chem") == [
         "demo|chem|high|60|0", "demo|chem|normal|33|21"]
-    assert rows("cluster", "WCKeyUtilizationByUser", "format=wckey,login,used")[:2] == ["*||1863", "*|bob|60"]
-    assert rows("cluster", "UserUtilizationByWckey") == ["demo|carol||*|1803", "demo|bob||*|60", "demo|alice||w1|30"]
-    assert rows("user", "top", "topcount=1", "group") == ["demo|carol||chem,phys|1803|0"]
-    assert rows("user", "top", "users=2002") == ["demo|bob||chem|60|0"]
-    assert rows("-T", "cpu,mem", "cluster", "User", "users=2001") == ["demo|alice||chem|cpu|30",
-                                                                      "demo|alice||chem|mem|300"]
+    assert rows("cluster", "WCKeyUtilizationByUser", "format=wckey,login,used")[:2] == ["*||1863", "*|b0b|60"]
+    assert rows("cluster", "UserUtilizationByWckey") == ["demo|car0l||*|1803", "demo|b0b||*|60", "demo|al1ce||w1|30"]
+    assert rows("user", "top", "topcount=1", "group") == ["demo|car0l||chem,phys|1803|0"]
+    assert rows("user", "top", "users=2002") == ["demo|b0b||chem|60|0"]
+    assert rows("-T", "cpu,mem", "cluster", "User", "users=2001") == ["demo|al1ce||chem|cpu|30",
+                                                                      "demo|al1ce||chem|mem|300"]
     assert rows("-T", "ALL", "user", "top", "users=2001", "format=login,tresname,used") == [
-        "alice|cpu|30", "alice|mem|300", "alice|energy|0"]
-    assert rows("-t", "percent", "user", "top", "users=2002") == ["demo|bob||chem|0.52%|0"]
-    assert rows("-t", "hourper", "user", "top", "users=2002") == ["demo|bob||chem|1(0.52%)|0"]
+        "al1ce|cpu|30", "al1ce|mem|300", "al1ce|energy|0"]
+    assert rows("-t", "percent", "user", "top", "users=2002") == ["demo|b0b||chem|0.52%|0"]
+    assert rows("-t", "hourper", "user", "top", "users=2002") == ["demo|b0b||chem|1(0.52%)|0"]
     assert rows("-M", "other", "user", "top") == []
 
 
@@ -149,12 +149,12 @@ def test_command_line(sreport):
     assert err("nosuch") == "invalid keyword: nosuch\n"
     assert err("cluster", "nosuch").startswith(
         'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
-    for report, word in (("cluster utilization", "nosuch=1"), ("cluster utilization", "users=bob"), ("user top", "jobs=1"),
+    for report, word in (("cluster utilization", "nosuch=1"), ("cluster utilization", "users=b0b"), ("user top", "jobs=1"),
                          ("job sizesbyaccount", "topcount=1"), ("reservation utilization", "accounts=chem"),
                          ("cluster accountutilizationbyuser", "gid=1"), ("cluster userutilizationbyaccount", "wckeys=w")):
         want = f" Unknown condition: {word}\nUse keyword set to modify value\n"
         assert err(*report.split(), word, table=True) == want, (report, word)
-    assert err("cluster", "userutilizationbywckey", "users=bob", table=True) == " Unknown condition: users=bob\n"
+    assert err("cluster", "userutilizationbywckey", "users=b0b", table=True) == " Unknown condition: users=b0b\n"
     assert sreport("-nP", "cluster", "utilization", "nosuch").stdout == ""  # a word alone names a cluster
     assert sreport("-nP", "cluster", "utilization", "demo").stdout.startswith("demo|")
     assert err("cluster", "utilization", "format=nosuch", table=True) == " Unknown field 'nosuch'\n"
@@ -164,7 +164,7 @@ def test_command_line(sreport):
     assert "Cluster Utilization" in done.stdout
     assert sreport(when=(), stdin="").stdout == "sreport: \n"
     said = sreport(when=(), stdin="parsable2\nuser top start=2026-11-01 end=2026-11-01T02:01 users=2002\n!!\nexit\n")
-    assert said.stdout.count("demo|bob||chem|60|0\n") == 2
+    assert said.stdout.count("demo|b0b||chem|60|0\n") == 2
     assert "cluster Utilization" in sreport("help", when=()).stdout
 
 
@@ -192,7 +192,7 @@ def old_job(folder, past):
     db = sqlite3.connect(folder / "acct.db")
     db.execute("INSERT INTO sources VALUES(0,'demo','x',0,0,?,0)", ((past + 2 * HOUR) * 1000000,))
     db.execute("INSERT INTO events VALUES(0,'',?,?,0,NULL,NULL,'cpu=10',NULL)", (past * 1000000, 2**63 - 1))
-    record = message(f1=1, f5=2001, f7="alice", f10="chem", f30=3, f50=start * 1000000, f51=start * 1000000,
+    record = message(f1=1, f5=2001, f7="al1ce", f10="chem", f30=3, f50=start * 1000000, f51=start * 1000000,
                      f53=start * 1000000, f54=(start + 1200) * 1000000, f186="cpu=6", f187="cpu=6")
     db.execute("INSERT INTO jobs VALUES(1,1,NULL,NULL,2001,3,?,?,?,?,'p','n','chem','q','n1',?)",
                (start * 1000000, start * 1000000, start * 1000000, (start + 1200) * 1000000, record))
@@ -258,7 +258,7 @@ def test_rolled_up_by_slurmdbd(folder):
     try:
         wait_until(lambda: report("cluster", "utilization"), "usage is summed up", 30)
         assert report("cluster", "utilization") == "demo|120|0|0|1080|0|1200\n"
-        assert report("user", "top", "format=login,account,used") == "alice|chem|120\n"
+        assert report("user", "top", "format=login,account,used") == "al1ce|chem|120\n"
         wait_until(lambda: list(folder.glob("demo_job_archive_*")), "old jobs are archived", 30)
         out = subprocess.run([program("sacct"), "-anX", "-S", "2020-01-01"], env=env, capture_output=True, text=True)
         assert (out.returncode, out.stdout) == (0, "")

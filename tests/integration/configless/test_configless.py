@@ -69,6 +69,7 @@ def start_nodes(c):
     for name in c.node_names:
         start_node(c, name)
     c.wait_nodes()
+    wait_until(lambda: all("registered with" in log(c, f"slurmd-{name}") for name in c.node_names), "the nodes know that, too")
 
 
 def test_runs_without_files(up):

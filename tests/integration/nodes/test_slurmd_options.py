@@ -49,9 +49,10 @@ def test_what_the_controller_is_told(make_cluster):
     c.wait_nodes()
     assert (node(c)["extra"], node(c)["instance_id"], node(c)["instance_type"]) == ("rack=7", "i-1", "t3")
     c.run("scontrol", "update", "nodename=node1", "extra=mine")
+    log = c.dir / "log/slurmd-node1.log"
+    wait_until(lambda: "registered with the controller as node1" in log.read_text(), "the node knows that it is registered")
     c.slurmds["node1"].stop()
     c.start_slurmd("node1")
-    log = c.dir / "log/slurmd-node1.log"
     wait_until(lambda: log.read_text().count("registered with the controller as node1") == 2, "the node registers again")
     wait_until(lambda: node(c)["extra"] == "mine" and "idle" in c.run("sinfo", "-h", "-o", "%T").out, "the node is back")
     assert node(c)["instance_id"] == "i-1"

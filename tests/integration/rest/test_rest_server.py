@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from conftest import wait_until
 from restd import Restd, V, run_once, is_listening
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nLicenses=matlab:10,ansys:4"}
@@ -87,6 +88,15 @@ def test_acts_for_another(rest, shared):
     shared.run("scancel", str(job))
 
 
+def meanwhile(told, asked):
+    """(told, *asked) of one state: nodes tell of their load and memory at any moment, so that told() is the same before and
+    after asked()."""
+    def once():
+        before, answer, after = told(), asked(), told()
+        return before == after and (before, *answer)
+    return wait_until(once, "nothing changes between two questions")
+
+
 def test_as_the_commands_say(rest, shared):
     """The same objects as `scontrol show ... --json` has."""
     job = shared.sbatch("-N1", "--comment=ü\"\\/", wrap="sleep 60")
@@ -95,8 +105,8 @@ def test_as_the_commands_say(rest, shared):
                              ("node/node1", ("node", "node1"), "nodes"), ("partitions/", ("partitions",), "partitions"),
                              ("partition/main", ("partition", "main"), "partitions"),
                              ("reservations/", ("reservations",), "reservations")):
-        said = json.loads(shared.run("scontrol", "show", *words, "--json").out)[key]
-        status, answer = rest.get(path)
+        said, status, answer = meanwhile(lambda: json.loads(shared.run("scontrol", "show", *words, "--json").out)[key],
+                                         lambda: rest.get(path))
         assert status == 200 and answer[key] == said, path
     status, answer = rest.get(f"jobs/state/?job_id={job}")
     assert answer["jobs"] == [{"job_id": str(job), "state": ["RUNNING"]}]
@@ -114,8 +124,8 @@ def test_figures(rest, shared):
     status, answer = rest.get("diag/")
     assert status == 200 and list(answer["statistics"]) == list(said)
     assert answer["statistics"]["jobs_submitted"] == said["jobs_submitted"]
-    said = json.loads(shared.run("sshare", "-a", "--json").out)["shares"]
-    status, answer = rest.get("shares")
+    said, status, answer = meanwhile(lambda: json.loads(shared.run("sshare", "-a", "--json").out)["shares"],
+                                     lambda: rest.get("shares"))
     assert status == 200 and answer["shares"] == said
 
 

@@ -115,7 +115,7 @@ def test_renewal_while_jobs_run(make_cluster, site):
 def test_expired_certificate_wants_a_token(make_cluster, site):
     c = make(make_cluster, site)
     c.start_slurmd("node1")
-    c.wait_nodes()
+    wait_log(c, "slurmd-node1", "registered with")
     c.slurmds.pop("node1").stop()
     other = site.dir / "expired"
     other.mkdir()

@@ -105,14 +105,15 @@ def test_restart_from_the_cache(make_cluster, pki, tmp_path):
     """The certificates may be elsewhere at the next start: the links follow."""
     c = controller(make_cluster, "tls/openssl", pki, nodes=1)
     folder = host(c, "node1", pki, "slurmd")
+    log = c.dir / "log" / "slurmd-node1.log"
     start(c, "slurmd", "node1", folder, "--ca-cert-file", pki.cert)
-    c.wait_nodes()
+    wait_until(lambda: log.read_text().count("registered with") == 1, "node1 knows that it is registered")
     c.slurmds.pop("node1").stop()
     moved = tmp_path / "moved.pem"
     put(moved, pki.cert.read_text(), 0o644)
     pki.cert.rename(tmp_path / "gone.pem")
     start(c, "slurmd", "node1", folder, "--ca-cert-file", moved)
-    wait_until(lambda: (c.dir / "log" / "slurmd-node1.log").read_text().count("registered with") == 2, "node1 is back")
+    wait_until(lambda: log.read_text().count("registered with") == 2, "node1 is back")
 
 
 @pytest.mark.parametrize("daemon", ["slurmd", "sackd"])
