@@ -265,6 +265,11 @@ bool await_reaped(struct step *s, pid_t pid, int status);
 int opener_open(struct step *s, const char *path, int flags);
 /* May the user work in that folder?  0 or a negative errno; -ECANCELED: the step is to end. */
 int opener_enter(struct step *s, const char *path);
+/* Make the folders of a path that are missing. */
+void opener_folders(struct step *s, const char *path);
+#define OPENER_HEAD 256
+/* The first bytes of a file: how many, or a negative errno. */
+int opener_head(struct step *s, const char *path, char head[OPENER_HEAD]);
 
 /* stepcgroup.c: what of cgroup.h a step uses */
 /* Make the step's cgroups.  False: step_fail() was called. */
@@ -310,6 +315,9 @@ int output_as_user(const struct step *s);
 void output_as_self(const struct step *s);
 int output_open(struct step *s, const char *stream, const char *pattern, uint32_t task_id,
                 bool append, int *ret_fd);
+/* open(2) as whoever we are; what is of this process itself (/proc/self) is refused, and O_TRUNC acts
+ * on what is not.  A descriptor or a negative errno. */
+int output_open_here(const char *path, int flags);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
 /* Write a line of this daemon into a stream of the user's, a file with the user's rights.  The line

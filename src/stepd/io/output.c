@@ -3,7 +3,7 @@
  * The step daemon is root on a real node: it takes on the user's identity for the open itself,
  * so that a name can neither reach where the user may not nor fail where root may not
  * (root-squashed mounts).  Nothing here waits for another process of the user: what would make
- * an opener wait is opened by one of the user (opener.c). */
+ * who opens it wait is opened by one of the user (opener.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/io/usermount.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 
@@ -111,40 +112,74 @@ static int empty_file(int fd, int flags)
     return ftruncate(fd, 0) < 0 ? -errno : 0;
 }
 
-/* -EWOULDBLOCK: to open the file may block. */
-static int try_open(const struct step *s, const char *path, int flags)
+/* Without O_NOCTTY a terminal named as output would become ours; a file is emptied below. */
+static int open_flags(int flags)
 {
-    struct stat st;
-    mode_t old;
-    int fd, r;
+    return (flags & ~O_TRUNC) | O_CLOEXEC | O_NOCTTY;
+}
 
-    /* Do not open a FIFO here: the process at its other end would take us for the reader or the
-     * writer. */
-    if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
-        return -EWOULDBLOCK;
-    old = umask(s->umask);
-    /* Without O_NOCTTY a terminal named as output would become ours. */
-    fd = open(path, (flags & ~O_TRUNC) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0)
-        /* became a FIFO meanwhile, or cannot be opened in any way */
-        fd = errno == ENXIO ? -EWOULDBLOCK : -errno;
-    (void)umask(old);
-    if (fd < 0)
-        return fd;
-    r = is_our_own(fd) ? -EACCES : empty_file(fd, flags);
-    if (r < 0)
+/* fd or, with fd closed, a negative errno; fd may be one. */
+static int take_opened(int fd, int flags)
+{
+    int r = fd < 0 ? fd : is_our_own(fd) ? -EACCES : empty_file(fd, flags);
+
+    if (r < 0 && fd >= 0)
         (void)close(fd); /* nothing was written */
     return r < 0 ? r : fd;
 }
 
-static int open_as_user(struct step *s, const char *path, int flags)
+int output_open_here(const char *path, int flags)
 {
-    int fd, r = output_as_user(s);
+    int fd = open(path, open_flags(flags), 0666);
+
+    return take_opened(fd < 0 ? -errno : fd, flags);
+}
+
+/* The folder of a path, as the user.  -EWOULDBLOCK: to look at it may block. */
+static int enter_parent(const struct step *s, const char *path, const char *name)
+{
+    _cleanup_free_ char *parent = strndup(path, (size_t)(name - path));
+    int fd, r = parent ? output_as_user(s) : -ENOMEM;
 
     if (r < 0)
         return r;
-    fd = try_open(s, path, flags);
+    fd = usermount_enter(parent);
     output_as_self(s);
+    if (fd >= 0 && usermount_has(fd)) {
+        (void)close(fd);
+        return -EWOULDBLOCK;
+    }
+    return fd;
+}
+
+/* Do not open a FIFO here: the process at its other end would take us for the reader or the
+ * writer.  -EWOULDBLOCK: to open the file may block. */
+static int open_inside(const struct step *s, int folder, const char *name, int flags)
+{
+    struct stat st;
+    mode_t old;
+    int fd;
+
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode))
+        return -EWOULDBLOCK;
+    old = umask(s->umask);
+    fd = take_opened(usermount_open(folder, name, open_flags(flags) | O_NONBLOCK), flags);
+    (void)umask(old);
+    /* became a FIFO meanwhile, or cannot be opened in any way */
+    return fd == -ENXIO ? -EWOULDBLOCK : fd;
+}
+
+/* Where a user's program may serve the file, even to look at it may block. */
+static int open_as_user(struct step *s, const char *path, int flags)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    _cleanup_close_ int folder = enter_parent(s, path, name);
+    int fd = folder < 0 ? folder : output_as_user(s), r;
+
+    if (fd == 0) {
+        fd = open_inside(s, folder, name, flags);
+        output_as_self(s);
+    }
     if (fd == -EWOULDBLOCK)
         return opener_open(s, path, flags);
     /* tasks expect to wait */
@@ -156,33 +191,13 @@ static int open_as_user(struct step *s, const char *path, int flags)
     return fd;
 }
 
-/* The folders of a path that are missing, with the user's rights and umask.  What cannot be made
- * is told by the open that follows. */
-static void make_folders(struct step *s, const char *path)
-{
-    _cleanup_free_ char *part = strdup(path);
-    mode_t old;
-
-    if (!part || output_as_user(s) < 0)
-        return;
-    old = umask(s->umask);
-    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(part, 0777) < 0 && errno != EEXIST)
-            break; /* nothing below it can be made */
-        *slash = '/';
-    }
-    (void)umask(old);
-    output_as_self(s);
-}
-
 static int create_as_user(struct step *s, const char *path, int flags)
 {
     int fd = open_as_user(s, path, flags);
 
     if (fd != -ENOENT)
         return fd;
-    make_folders(s, path);
+    opener_folders(s, path);
     return open_as_user(s, path, flags);
 }
 

@@ -68,21 +68,38 @@ bool usermount_has(int fd)
            usermount_serves(mounts, mount);
 }
 
+/* Kernels before 5.12 know no RESOLVE_CACHED, before 5.6 no openat2(). */
+static int open_resolved(int folder, const char *path, const struct open_how *how)
+{
+    int fd = (int)syscall(SYS_openat2, folder, path, how, sizeof(*how));
+
+    if (fd >= 0)
+        return fd;
+    return errno == EINVAL || errno == ENOSYS || errno == EPERM ? -EAGAIN : -errno;
+}
+
 int usermount_enter(const char *folder)
 {
-    struct open_how how = {
+    const struct open_how how = {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
         .resolve = RESOLVE_CACHED, /* EAGAIN where a file system would have to be asked */
     };
     char inside[PATH_MAX + sizeof("/.")];
-    int fd;
 
     if (strlen(folder) >= PATH_MAX)
         return -ENAMETOOLONG;
     snprintf(inside, sizeof(inside), "%s/.", folder); /* needs the right to enter, as chdir() */
-    fd = (int)syscall(SYS_openat2, AT_FDCWD, inside, &how, sizeof(how));
-    if (fd >= 0)
-        return fd;
-    /* Kernels before 5.12 know no RESOLVE_CACHED, before 5.6 no openat2(). */
-    return errno == EINVAL || errno == ENOSYS || errno == EPERM ? -EAGAIN : -errno;
+    return open_resolved(AT_FDCWD, inside, &how);
+}
+
+int usermount_open(int folder, const char *name, int flags)
+{
+    const struct open_how how = {
+        .flags = (uint64_t)flags,
+        .mode = flags & O_CREAT ? 0666 : 0,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+    };
+    int fd = open_resolved(folder, name, &how);
+
+    return fd == -ELOOP || fd == -EXDEV ? -EAGAIN : fd;
 }

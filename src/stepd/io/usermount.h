@@ -19,3 +19,7 @@ bool usermount_has(int fd);
  * ask usermount_has() before anything else is done with it, and close it.  -EAGAIN: finding it
  * takes a wait, maybe one without an end.  Other negative errno: no folder that may be entered. */
 int usermount_enter(const char *folder);
+
+/* open(2) of what is in such a folder; O_CREAT with mode 0666.  -EAGAIN also for what leads out of
+ * the folder: a link, another mount. */
+int usermount_open(int folder, const char *name, int flags);

@@ -108,25 +108,15 @@ static char **batch_argv(const struct step *s, const char *script)
 }
 
 /* The interpreter that the first line of a script names; empty when there is none. */
-static void read_interpreter(struct step *s, const char *path, char *buf, size_t size)
+static void read_interpreter(struct step *s, const char *path, char buf[OPENER_HEAD])
 {
-    ssize_t n = -1;
-    int fd;
+    int n = opener_head(s, path, buf);
 
-    buf[0] = '\0';
-    if (output_as_user(s) < 0)
-        return;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0) {
-        n = read(fd, buf, size - 1);
-        (void)close(fd);
-    }
-    output_as_self(s);
     if (n < 3 || buf[0] != '#' || buf[1] != '!') {
         buf[0] = '\0';
         return;
     }
-    buf[n] = '\0';
+    buf[MIN(n, OPENER_HEAD - 1)] = '\0';
     memmove(buf, buf + 2, strlen(buf + 2) + 1);
     memmove(buf, buf + strspn(buf, " \t"), strlen(buf + strspn(buf, " \t")) + 1);
     buf[strcspn(buf, " \t\r\n")] = '\0';
@@ -134,11 +124,11 @@ static void read_interpreter(struct step *s, const char *path, char *buf, size_t
 
 static void tell_exec(struct step *s, const struct task *t, const char *name, int err)
 {
-    char interpreter[256] = "", label[24] = "";
+    char interpreter[OPENER_HEAD] = "", label[24] = "";
     const char *labels = s->launch && s->launch->has_label && s->launch->label ? label : "";
 
     if (err == ENOENT && name[0] == '/')
-        read_interpreter(s, name, interpreter, sizeof(interpreter));
+        read_interpreter(s, name, interpreter);
     (void)snprintf(label, sizeof(label), "%u: ", t->rank);
     if (interpreter[0])
         step_notice_of(s, labels, "execve(): bad interpreter(%s): %s", interpreter, strerror(err));

@@ -6,9 +6,12 @@ import ctypes
 import grp
 import os
 import pwd
+import select
 import stat
+import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -59,12 +62,41 @@ def test_notices(c, file):
     assert not has_bit(file)
 
 
+LOOKUP, INIT, ENOENT, ENOSYS = 1, 26, 2, 38
+HEAD, ANSWER = struct.Struct("=IIQQIIII"), struct.Struct("=IiQ")
+
+
+class Served:
+    """A folder of a file system that USER serves.  Its program tells as often as `missing` says that a name is not there;
+    then it takes no request any more, and `silent` is true when one waits.  One that it takes could not be killed."""
+
+    def __init__(self, folder, fd):
+        self.folder, self.fd, self.missing, self.silent = folder, fd, 0, False
+        self.began = False
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while select.select([self.fd], [], [])[0] and not (self.began and not self.missing):
+            try:
+                message = os.read(self.fd, 1 << 20)
+            except OSError:
+                return  # unmounted
+            _, op, unique, *_ = HEAD.unpack_from(message)
+            body = struct.pack("=IIIIHHIIHH", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0) + bytes(28) if op == INIT else b""
+            error = 0 if op == INIT else ENOENT if op == LOOKUP else ENOSYS
+            self.began = self.began or op == INIT
+            self.missing -= op == LOOKUP
+            os.write(self.fd, ANSWER.pack(ANSWER.size + len(body), -error, unique) + body)
+        self.silent = True
+
+
 @pytest.fixture
-def silent_folder(c):
-    """A folder of a file system that USER serves, and whose program does not answer."""
+def served(c):
+    """A folder of a file system that USER serves."""
     folder, user = c.dir / "served", pwd.getpwnam(USER)
     folder.mkdir(exist_ok=True)
     c.dir.chmod(0o755)
+    c.work.chmod(0o777)
     try:
         fd = os.open("/dev/fuse", os.O_RDWR)
     except OSError:
@@ -74,9 +106,10 @@ def silent_folder(c):
     if libc.mount(b"served", bytes(folder), b"fuse", 0, options.encode()):
         os.close(fd)
         pytest.skip("nothing can be mounted here")
-    yield folder
-    os.close(fd)  # whoever waits for an answer gets an error
+    yield Served(folder, fd)
+    libc.umount2(bytes(folder), 1)  # whoever waits for an answer gets an error
     libc.umount2(bytes(folder), 2)
+    os.close(fd)
 
 
 SERVE = """
@@ -96,10 +129,11 @@ os.execvp("sleep", ["sleep", "infinity"])
 
 @pytest.fixture
 def silent_folder_elsewhere(c):
-    """The same in a mount namespace of USER's own, named by the process that lives there."""
+    """The folder of a silent program in a mount namespace of USER's own, named by the process that lives there."""
     folder, uid, gid = c.dir / "elsewhere", pwd.getpwnam(USER).pw_uid, grp.getgrnam(GROUP).gr_gid
     folder.mkdir(exist_ok=True)
     c.dir.chmod(0o755)
+    c.work.chmod(0o777)
     argv = ["unshare", "--mount", sys.executable, "-c", SERVE, folder, uid, gid]
     server = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     mounted = server.stdout.readline()
@@ -112,26 +146,55 @@ def silent_folder_elsewhere(c):
         pytest.skip("this kernel has no file systems of users")
 
 
-@pytest.mark.parametrize("where", ["silent_folder", "silent_folder_elsewhere"])
-def test_a_folder_that_does_not_answer(c, where, request):
-    """The job waits for its folder, and the step daemon can still be told to end it."""
-    folder = request.getfixturevalue(where)
-    c.work.chmod(0o777)
-    out = c.work / f"waits-for-{where}"
-    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "-D", folder, "--wrap", "pwd"))
-    c.wait_state(job, "RUNNING")
-    wait_until(out.exists, "the job's output is open")
+def ends_all_the_same(c, job):
     as_user(c, "scancel", job)
     assert c.wait_end(job)["JobState"] == "CANCELLED"
     wait_until(lambda: "COMPLETING" not in c.run("scontrol", "show", "node", "node1").out, "its node is clean")
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_folder_that_does_not_answer(c, where, request):
+    """The job waits for its folder, and the step daemon can still be told to end it."""
+    folder = request.getfixturevalue("served").folder if where == "here" else request.getfixturevalue("silent_folder_elsewhere")
+    out = c.work / f"waits-for-folder-{where}"
+    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "-D", folder, "--wrap", "pwd"))
+    c.wait_state(job, "RUNNING")
+    wait_until(out.exists, "the job's output is open")
+    ends_all_the_same(c, job)
     assert "CANCELLED" in out.read_text() and "/tmp" not in out.read_text()
 
 
 def test_a_tmpdir_that_does_not_answer(c, silent_folder_elsewhere):
-    """The task's own process waits for its TMPDIR; the step daemon ends it when told."""
-    c.work.chmod(0o777)
-    job = int(as_user(c, "sbatch", "--parsable", "-o", "/dev/null", f"--export=ALL,TMPDIR={silent_folder_elsewhere}", "--wrap", "true"))
+    """The task's own process waits for its TMPDIR."""
+    tmpdir = f"--export=ALL,TMPDIR={silent_folder_elsewhere}"
+    job = int(as_user(c, "sbatch", "--parsable", "-o", "/dev/null", tmpdir, "--wrap", "true"))
     c.wait_state(job, "RUNNING")
-    as_user(c, "scancel", job)
-    assert c.wait_end(job)["JobState"] == "CANCELLED"
-    wait_until(lambda: "COMPLETING" not in c.run("scontrol", "show", "node", "node1").out, "its node is clean")
+    ends_all_the_same(c, job)
+
+
+def test_an_output_elsewhere_that_does_not_answer(c, silent_folder_elsewhere):
+    job = int(as_user(c, "sbatch", "--parsable", "-o", f"{silent_folder_elsewhere}/out", "--wrap", "true"))
+    c.wait_state(job, "RUNNING")
+    ends_all_the_same(c, job)
+
+
+def test_an_output_that_does_not_answer(c, served):
+    job = int(as_user(c, "sbatch", "--parsable", "-o", served.folder / "out", "--wrap", "true"))
+    wait_until(lambda: served.silent, "the output is looked for")
+    ends_all_the_same(c, job)
+
+
+def test_folders_of_an_output_that_are_not_made(c, served):
+    served.missing = 2  # as often as an open needs
+    job = int(as_user(c, "sbatch", "--parsable", "-o", served.folder / "a" / "out", "--wrap", "true"))
+    wait_until(lambda: served.silent, "its folder is to be made")
+    ends_all_the_same(c, job)
+
+
+def test_a_program_that_is_gone(c, served):
+    """Of a program that cannot be started the first line is read, for the interpreter that it names."""
+    served.missing = 1
+    out = c.work / "gone"
+    job = int(as_user(c, "sbatch", "--parsable", "-o", out, "--wrap", f"srun {served.folder}/program"))
+    wait_until(lambda: served.silent, "its first line is looked for")
+    ends_all_the_same(c, job)
