@@ -15,6 +15,7 @@
 
 #define WATCH_SOURCES_MAX 256u /* connections to slurmctld, each with a thread */
 #define WATCH_SOURCES_OWN 16u  /* of one user, with as many tokens */
+#define WATCH_STARTING_MAX 64u /* whose callers slurmctld has not believed yet */
 #define WATCH_LATE_MAX 64u     /* of these: for watchers that begin further back */
 #define WATCH_LATE_OWN 16u     /* ... of one caller */
 #define WATCHERS_MAX 8192u
@@ -31,6 +32,7 @@ struct watch_source {
     struct watch_hub *hub;
     char *token, *name; /* the caller; NULL: none */
     char *user;         /* whom the token names; NULL: none */
+    bool believed;      /* slurmctld said that it is so */
     /* For one watcher that is further back: waits for him when its ring is full.  Others drop the
      * oldest. */
     bool late;

@@ -119,6 +119,27 @@ static void wait_a_while(struct watch_hub *hub, int64_t us)
     (void)pthread_cond_timedwait(&hub->changed, &hub->lock, &ts); /* too early is no harm */
 }
 
+static const char *speaker_of(const struct watch_source *s)
+{
+    if (s->name && s->name[0])
+        return s->name;
+    return s->user ? s->user : "";
+}
+
+/* Has the user of `of` a place, beside the sources that slurmctld believed to be his?  The first
+ * ones that nobody uses make room. */
+static bool user_has_slot(const struct watch_hub *hub, const struct watch_source *of)
+{
+    unsigned n = 0;
+
+    for (struct watch_source *s = hub->sources; s; s = s->next) {
+        n += s != of && s->believed && !s->late && strcmp(speaker_of(s), speaker_of(of)) == 0;
+        if (!s->users && n >= WATCH_SOURCES_OWN)
+            stop_source(s);
+    }
+    return n < WATCH_SOURCES_OWN;
+}
+
 /* ---- the connection -------------------------------------------------------------------------- */
 
 static int dial_ctld(struct watch_source *s, struct rest_link **ret, struct err *err)
@@ -277,6 +298,7 @@ static void begin_at(struct watch_source *s, uint64_t lsn, bool since)
     if (s->state == SOURCE_STARTING || !since)
         watchring_restart(&s->ring, at);
     s->state = SOURCE_LIVE;
+    s->believed = true;
     s->wants_since = true;
     (void)pthread_cond_broadcast(&s->hub->changed);
 }
@@ -299,7 +321,9 @@ static int take_batch(struct watch_source *s, struct pb_arena *arena, const Pst_
         watchobjects_add(s, items.list, items.n);
     (void)pthread_mutex_lock(&s->hub->lock);
     s->lost_us = 0;
-    if (ready)
+    if (ready && !s->believed && !s->late && !user_has_slot(s->hub, s))
+        r = -EBUSY;
+    else if (ready)
         begin_at(s, b->cursor_lsn, since);
     else
         r = put_items(s, &items);
@@ -439,6 +463,7 @@ static void end_source(struct watch_source *s, int r, const struct err *err)
     s->status = rest_link_refused(r) || r == -EKEYEXPIRED ? HTTP_NOT_BELIEVED : HTTP_UNAVAILABLE;
     (void)snprintf(s->why, sizeof(s->why), "%s", /* cut is fine */
                    r == -EKEYEXPIRED                         ? "the token has run out"
+                   : r == -EBUSY                             ? "" /* as where there is no place */
                    : r == -ECANCELED || err->text[0] == '\0' ? "slurmctld cannot be followed"
                                                              : err->text);
     (void)pthread_cond_broadcast(&s->hub->changed);
@@ -538,29 +563,24 @@ static char *user_of(const struct conf *conf, const char *token)
     return user.name;
 }
 
-static const char *speaker_of(const struct watch_source *s)
-{
-    if (s->name && s->name[0])
-        return s->name;
-    return s->user ? s->user : "";
-}
-
-/* May there be one more?  A source that nobody uses makes room, once it has ended. */
+/* May there be one more?  A source that nobody uses makes room, once it has ended.  What a token
+ * says of its user is anybody's word until slurmctld believes it: who forges some takes no place of
+ * that user's. */
 static bool has_slot(struct watch_hub *hub, const struct watch_source *of, bool late)
 {
-    unsigned all = 0, own = 0, same_user = 0;
+    unsigned all = 0, own = 0, starting = 0;
 
-    for (struct watch_source *s = hub->sources; s; s = s->next) {
+    for (const struct watch_source *s = hub->sources; s; s = s->next) {
         all += s->late;
         own += s->late && speaks_for(s, of->token, of->name);
-        same_user += !s->late && strcmp(speaker_of(s), speaker_of(of)) == 0;
-        if (!late && !s->users && same_user >= WATCH_SOURCES_OWN)
-            stop_source(s);
+        starting += !s->believed && s->state != SOURCE_ENDED;
     }
-    if (!late && same_user >= WATCH_SOURCES_OWN)
+    if (starting >= WATCH_STARTING_MAX)
         return false;
     if (late)
         return all < WATCH_LATE_MAX && own < WATCH_LATE_OWN && hub->n_sources < WATCH_SOURCES_MAX;
+    if (!user_has_slot(hub, of))
+        return false;
     for (struct watch_source *s = hub->sources;
          s && hub->n_sources >= WATCH_SOURCES_MAX - WATCH_LATE_MAX + all; s = s->next)
         if (!s->users)

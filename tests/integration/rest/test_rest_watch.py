@@ -1,12 +1,15 @@
 """GET /penstock/v1/watch: a job's life in order and exactly once, to those who may see it, across restarts."""
 
+import base64
 import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -453,3 +456,39 @@ def test_on_standard_input(shared):
             got += piece
         ours.close()
         assert daemon.wait(20) == 0
+
+
+def forged(user, number):
+    """A token that nobody has signed."""
+    def part(what):
+        return base64.urlsafe_b64encode(what).decode().rstrip("=")
+    claims = {"exp": 4102444800, "iat": number, "sun": user}
+    return ".".join(part(json.dumps(one).encode()) for one in ({"alg": "HS256", "typ": "JWT"}, claims)) + "." + part(bytes(32))
+
+
+def test_forged_tokens_take_no_place(rest, shared):
+    """Whom a token names is anybody's word until slurmctld believes it, also when slurmctld is slow to say so."""
+    def dials():
+        """Connections to slurmctld."""
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return sum(row[2].endswith(f":{shared.port:04X}") for row in rows)
+
+    def watch(token):
+        with Stream(rest, X_SLURM_USER_TOKEN=token) as s:
+            answers.append((token, s.status))
+    good, answers, before = rest.token("bin"), [], dials()
+    rest.token("root")  # Stream asks for it
+    os.kill(shared.ctld.pid, signal.SIGSTOP)
+    try:
+        watchers = [threading.Thread(target=watch, args=(forged("bin", i),)) for i in range(16)]
+        for one in watchers:
+            one.start()
+        wait_until(lambda: dials() >= before + 16, "the forged ones wait")
+        watchers.append(threading.Thread(target=watch, args=(good,)))
+        watchers[-1].start()
+        watchers[-1].join(6)  # a refusal for want of a place comes within 5 s
+    finally:
+        os.kill(shared.ctld.pid, signal.SIGCONT)
+    for one in watchers:
+        one.join()
+    assert dict(answers)[good] == 200 and {status for token, status in answers if token != good} == {511}
