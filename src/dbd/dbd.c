@@ -16,6 +16,7 @@
 #include "acctd/serve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "daemon/kiosk.h"
 #include "http/httphealth.h"
@@ -231,7 +232,7 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
 
-    debug_set(&d->debug, conf);
+    logflags_set(conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS)); /* has passed debug_check() */
     settings_of(conf, &set);
     atomic_store(&d->track_keys, conf_dbd_bool(conf, CONF_DBD_TRACK_WC_KEY));
     if (d->serve)
@@ -381,7 +382,6 @@ void dbd_rest(struct dbd *d)
 void dbd_stop(struct dbd *d)
 {
     dbd_rest(d);
-    debug_end();
     d->turn = turn_free(d->turn);
     d->tls = tls_ctx_unref(d->tls);
     d->keys = auth_keys_free(d->keys);

@@ -27,12 +27,6 @@ struct conn;
 struct peer;
 struct frame;
 
-/* What DebugFlags says is logged; see debug.c. */
-struct debug {
-    struct sql_trace trace;
-    atomic_uint on; /* a bit a flag */
-};
-
 struct dbd {
     char *conf_path;
     struct conf_dbd *conf; /* as read last; under conf_lock, the main thread replaces it */
@@ -47,7 +41,6 @@ struct dbd {
     struct rpc_stat rpcs[OP_MAX_];
     _Atomic int64_t since_us; /* when the counting of rpcs began */
     struct serve *serve;
-    struct debug debug;
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
     struct kiosk *kiosk;       /* NULL: this server vouches for nobody */
@@ -74,12 +67,6 @@ int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);
 /* control.c: ping, statistics, configuration, reconfigure and shutdown.  False: it is no such
  * operation. */
 bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
-
-/* debug.c: DebugFlags.  -EINVAL: a flag is unknown. */
-int debug_check(const struct conf_dbd *conf, struct err *err);
-/* conf has passed debug_check(). */
-void debug_set(struct debug *d, const struct conf_dbd *conf);
-void debug_end(void); /* the database reports no more statements */
 
 /* Find the database's server: the location of the first server that answers, or else StorageHost.
  * *ret_reached: a server answers. */

@@ -1,95 +1,38 @@
-/* debug.c - DebugFlags: which statements are logged, beside the subjects of base/logflags.h
- *
- * A flag that names a kind of records stands for the table that holds them.  Users, accounts and
- * QOS share a table, so their flags mean the same. */
+/* debug.c - the words of DebugFlags in slurmdbd.conf: of base/logflags.h those that slurmdbd has
+ * lines of, and two more that Slurm takes. */
+#include "dbd/debug.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-#include "acct/sql/sql.h"
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/logflags.h"
-#include "dbd/dbd.h"
 
-static const struct flag {
-    const char *name;
-    const char *words[4]; /* of statements; "" all; none: no statement */
-} flags[] = {
-    { "DB_QUERY", { "" } },
-    { "DB_ARCHIVE", { "DELETE FROM" } },
-    { "DB_JOB", { "jobs", "contents", "suspensions" } },
-    { "DB_STEP", { "steps" } },
-    { "DB_EVENT", { "events", " nodes" } },
-    { "DB_RESERVATION", { "reservations", "usage_resv" } },
-    { "DB_USAGE", { "usage_" } },
-    { "DB_TRES", { "usage_tres", "entities" } },
-    { "DB_ASSOC", { "entities", "txns" } },
-    { "DB_QOS", { "entities" } },
-    { "DB_RESOURCE", { "entities" } },
-    { "DB_WCKEY", { "entities" } },
-    /* of requests and connections: base/logflags.h */
-    { "AuditRPCs", { NULL } },
-    { "AuditTLS", { NULL } },
-    { "Network", { NULL } },
-    { "Protocol", { NULL } },
+static const char *const flags[] = {
+    /* of statements: acct/sql/sqllog.h */
+    "DB_ARCHIVE", "DB_ASSOC", "DB_EVENT", "DB_JOB", "DB_QOS", "DB_QUERY", "DB_RESERVATION",
+    "DB_RESOURCE", "DB_STEP", "DB_TRES", "DB_USAGE", "DB_WCKEY",
+    /* of requests and connections */
+    "AuditRPCs", "AuditTLS", "Network", "Protocol",
     /* of what there is nothing to log about here */
-    { "FEDERATION", { NULL } },
-    { "NetworkRaw", { NULL } },
+    "FEDERATION", "NetworkRaw"
 };
 
-static int find_flag(const char *word, size_t len)
+static bool is_flag(const char *word, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (strlen(flags[i].name) == len && strncasecmp(flags[i].name, word, len) == 0)
-            return (int)i;
-    return -1;
+        if (strlen(flags[i]) == len && strncasecmp(flags[i], word, len) == 0)
+            return true;
+    return false;
 }
 
-static void on_statement(const struct sql_trace *t, const char *text)
+int debug_check(const char *list, struct err *err)
 {
-    const struct debug *d = container_of(t, const struct debug, trace);
-    unsigned set = atomic_load_explicit(&d->on, memory_order_relaxed);
-
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        for (size_t k = 0; set >> i & 1 && k < ARRAY_SIZE(flags[i].words) && flags[i].words[k]; k++)
-            if (strstr(text, flags[i].words[k])) {
-                log_info("%s: %s", flags[i].name, text);
-                return; /* once */
-            }
-}
-
-int debug_check(const struct conf_dbd *conf, struct err *err)
-{
-    const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
-
     for (size_t len; list && *list; list += len + (list[len] == ',')) {
         len = strcspn(list, ",");
-        if (find_flag(list, len) < 0)
+        if (!is_flag(list, len))
             return err_set(err, -EINVAL, "DebugFlags=%.*s is not a flag", (int)len, list);
     }
     return 0;
-}
-
-void debug_set(struct debug *d, const struct conf_dbd *conf)
-{
-    const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
-    unsigned set = 0;
-    int row;
-
-    logflags_set(list);
-    for (size_t len; list && *list; list += len + (list[len] == ',')) {
-        len = strcspn(list, ",");
-        row = find_flag(list, len); /* checked at load */
-        set |= flags[row].words[0] ? 1u << row : 0;
-    }
-    atomic_store(&d->on, set);
-    if (!d->trace.tell) /* other threads read it from then on */
-        d->trace.tell = on_statement;
-    sql_set_trace(set ? &d->trace : NULL);
-}
-
-void debug_end(void)
-{
-    sql_set_trace(NULL);
 }

@@ -12,10 +12,12 @@
 #include "base/process/daemonize.h"
 #include "base/process/inherit.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "daemon/daemon.h"
 #include "daemon/dmntokens.h"
 #include "daemon/kiosk.h"
 #include "dbd/dbd.h"
+#include "dbd/debug.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
 #include "conf/tls/conf_tls.h"
@@ -97,7 +99,7 @@ static int load_conf(struct dbd *d, const struct daemon_options *o, struct err *
         return err_set(err, -EINVAL, "%s: DebugLevel=%.64s is not a level", d->conf_path,
                        conf_dbd_str(d->conf, CONF_DBD_DEBUG_LEVEL));
     if (r == 0)
-        r = debug_check(d->conf, err);
+        r = debug_check(conf_dbd_str(d->conf, CONF_DBD_DEBUG_FLAGS), err);
     if (r == 0)
         d->slurm_uid = conf_dbd_slurm_uid(d->conf);
     return r;
@@ -181,7 +183,8 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     (void)log_reopen(); /* keeps the old file when it fails */
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
         log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 ||
-        debug_check(conf, &err) < 0 || load_tls(d, conf, &tls, &err) < 0 ||
+        debug_check(conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS), &err) < 0 ||
+        load_tls(d, conf, &tls, &err) < 0 ||
         (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0) ||
         load_tokens(conf, keys, &tokens, &err) < 0) {
         log_error("the configuration stays what it was: %s",
@@ -237,7 +240,7 @@ static int serve_store(void *ctx, int ready_fd, struct err *err)
     int r;
 
     daemon_block_signals();
-    debug_set(&d->debug, d->conf);
+    logflags_set(conf_dbd_str(d->conf, CONF_DBD_DEBUG_FLAGS));
     r = standby_begin(d, err);
     if (r < 0)
         return r;
@@ -280,7 +283,7 @@ static int check_conf(const struct daemon_options *o)
         r = err_set(&err, -EINVAL, "DebugLevel=%.64s is not a level",
                     conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL));
     if (r == 0)
-        r = debug_check(conf, &err);
+        r = debug_check(conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS), &err);
     if (r == 0)
         (void)printf("%s: the configuration is good\n", path);
     else if (!problems.n || conf)

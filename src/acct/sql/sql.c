@@ -3,6 +3,7 @@
  * Invariant: at most one statement of a connection has rows waiting.  A server's connection carries
  * one result at a time, so what would fail there is a mistake of the program with every engine. */
 #include "acct/sql/sql_impl.h"
+#include "acct/sql/sqllog.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -17,21 +18,6 @@
 #define LOCATION_PARTS 5
 
 static const char *const words[] = { "INT", "TEXT", "REAL", "BLOB", "KEY", "TABLE", "ROWS" };
-
-static _Atomic(const struct sql_trace *) tracer;
-
-void sql_set_trace(const struct sql_trace *t)
-{
-    atomic_store(&tracer, t);
-}
-
-static void trace_statement(const char *text)
-{
-    const struct sql_trace *t = atomic_load_explicit(&tracer, memory_order_acquire);
-
-    if (t && text)
-        t->tell(t, text);
-}
 
 /* ---- locations ------------------------------------------------------------------------------- */
 
@@ -194,7 +180,7 @@ int sql_exec(struct sql *db, const char *text)
     assert(!db->active);
     if (r < 0)
         return r;
-    trace_statement(copy);
+    sqllog_statement(copy);
     return db->ops->exec(db, copy);
 }
 
@@ -278,7 +264,7 @@ int sql_step(struct sql_stmt *stmt)
     assert(!db->active || !first);
     if (first) {
         stmt->changes = 0;
-        trace_statement(stmt->text);
+        sqllog_statement(stmt->text);
     }
     r = db->cancel && atomic_load_explicit(db->cancel, memory_order_relaxed)
             ? -ECANCELED

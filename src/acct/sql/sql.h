@@ -70,13 +70,6 @@ const char *sql_error(const struct sql *db); /* of the last failure; borrowed */
  * server: between two rows).  NULL: never. */
 void sql_set_cancel(struct sql *db, const atomic_bool *cancel);
 
-/* Each statement is told to tell() before it runs, without its parameters.  Any thread may call
- * tell().  The caller keeps t until another is set; NULL: no statement is told. */
-struct sql_trace {
-    void (*tell)(const struct sql_trace *t, const char *text);
-};
-void sql_set_trace(const struct sql_trace *t);
-
 /* One or more statements without parameters, separated by semicolons, rows dropped. */
 int sql_exec(struct sql *db, const char *text);
 /* Freed with the connection, or by sql_free(). */

@@ -44,7 +44,7 @@ struct sql_stmt {
     struct sql_stmt *prev, *next;
     unsigned nparams, ncols;
     int64_t changes;
-    char *text; /* to be traced */
+    char *text; /* for sqllog.h */
 };
 
 int sql_sqlite_open(const char *path, enum sql_mode mode, struct sql **ret_db, struct err *err);
