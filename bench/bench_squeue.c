@@ -162,7 +162,6 @@ int main(void)
         return 1;
     for (uint32_t i = 0; i < JOBS; i++)
         encode(&e[i], i);
-    query_keep_text(); /* as squeue */
     bench_unpack(e, arena);
     bench_text(e, arena);
     bench_json(e, arena);

@@ -944,6 +944,7 @@ int main(int argc, char **argv)
             cli_error(" %s", argv[first]);
         return CLI_EXIT_FAILED;
     }
+    s.cli.keeps_text = s.json.wanted;
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);

@@ -414,6 +414,7 @@ int main(int argc, char **argv)
     (void)opts_parse(&command, argc, argv, &d); /* further words are no mistake, as recorded */
     if (d.clusters)
         clusters_use_one(&d.cli, d.clusters);
+    d.cli.keeps_text = d.json.wanted;
     status = json_option_done(&d.json);
     if (status < 0)
         status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);

@@ -674,6 +674,7 @@ int main(int argc, char **argv)
                   "Please remove one and retry.");
     if (!s.format_given && (s.summarize || s.per_node || s.reasons))
         s.format = NULL; /* of a variable: a layout of its own counts before it */
+    s.cli.keeps_text = s.json.wanted;
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);

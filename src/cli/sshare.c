@@ -482,6 +482,7 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sshare");
     opts_env(&command, &s);
     (void)opts_parse(&command, argc, argv, &s); /* words that are no options are passed over */
+    s.cli.keeps_text = s.json.wanted;
     status = json_option_done(&s.json);
     if (status >= 0)
         return status;

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
-#include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "rest/rest_impl.h"
 #include "rest/restlisten.h"
@@ -47,7 +46,6 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
         rest->config.connections = REST_CONNECTIONS;
     rest->user = user_name_of(geteuid());
     rest->group = group_name_of(getegid());
-    query_keep_text(); /* JSON escapes it */
     *ret = rest;
     return 0;
 }

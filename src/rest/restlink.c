@@ -146,6 +146,7 @@ static struct client_target target_of(const struct conf *conf, const struct rest
         .jwt = who->token,
         .act_as = who->name,
         .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * MSEC_PER_S,
+        .keeps_text = true, /* JSON escapes it */
         .program = "slurmrestd",
         .service = "slurmctld",
     };

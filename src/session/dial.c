@@ -45,6 +45,7 @@ static struct client_target target_of(const struct dial *d, const char *service,
         .jwt = d->token,
         .act_as = d->act_as,
         .timeout_ms = d->timeout_ms,
+        .keeps_text = d->keeps_text,
         .program = d->program,
         .service = service,
     };

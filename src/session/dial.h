@@ -28,6 +28,7 @@ struct dial {
     const char *token;  /* SLURM_JWT; NULL or empty: none, the local socket is tried first */
     const char *act_as; /* the user to act for; NULL or empty: oneself */
     int timeout_ms;     /* of a connection and of each call */
+    bool keeps_text;    /* see client_keeps_text() */
     int patience_ms;    /* how long dial_ctld() tries; 0: timeout_ms */
     /* Of the caller, who gives it back: made when TLSType asks for it and TCP is first needed. */
     struct tls_ctx **tls;

@@ -608,6 +608,11 @@ void client_set_timeout(struct client *c, int timeout_ms)
     c->timeout_ms = timeout_ms;
 }
 
+bool client_keeps_text(const struct client *c)
+{
+    return c->keeps_text;
+}
+
 void client_set_again(struct client *c, client_again_fn *fn, void *ctx)
 {
     c->again = fn;

@@ -33,7 +33,8 @@ struct client_target {
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
     /* the user to act for, whom root and SlurmUser may name; NULL or empty = oneself */
     const char *act_as;
-    int timeout_ms; /* connect and each call, MessageTimeout */
+    int timeout_ms;  /* connect and each call, MessageTimeout */
+    bool keeps_text; /* see client_keeps_text() */
     const char *program;
     /* the service that we mean to reach, which it must prove: "slurmdbd", "slurmd"; NULL =
      * "slurmctld" */
@@ -111,6 +112,11 @@ typedef int client_again_fn(void *ctx, struct client **ret_client);
 void client_set_again(struct client *c, client_again_fn *fn, void *ctx);
 /* From now on a call may take so long, instead of client_target's. */
 void client_set_timeout(struct client *c, int timeout_ms);
+/* Does the caller want records with their control characters, for output that escapes them?
+ * Otherwise whoever unpacks records cleans control characters away: a user could put sequences into
+ * the name of a job that another user's terminal would obey, or an end of line into what a script
+ * reads by line. */
+bool client_keeps_text(const struct client *c);
 /* As client_call, with each frame of a streamed reply given to fn; fn returning < 0 ends it.  The
  * timeout holds for each frame. */
 typedef int client_stream_fn(void *ctx, const struct frame *frame);

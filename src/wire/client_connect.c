@@ -315,6 +315,7 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
 
     if (r < 0)
         return err_nomem(err);
+    c->keeps_text = target->keeps_text;
     r = reach_server(target, slurm_uid, deadline, &local, err);
     if (r < 0)
         return r;

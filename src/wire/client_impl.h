@@ -12,6 +12,7 @@ struct client {
     int fd;                          /* -1 once handed away */
     bool broken;                     /* the byte stream cannot be trusted any more */
     bool handshake;                  /* a reply to our Hello is still to come */
+    bool keeps_text;                 /* of client_target */
     bool seal_once;                  /* one more frame of ours is sealed, then none */
     struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
     struct hello_sent sent;          /* until the reply to our Hello is checked */

@@ -203,6 +203,7 @@ static struct dial dial_of(struct cli *c)
         .cluster = c->cluster,
         .token = getenv("SLURM_JWT"),
         .timeout_ms = c->timeout_ms,
+        .keeps_text = c->keeps_text,
         .tls = &c->tls,
     };
 }

@@ -31,10 +31,11 @@ struct cli {
     struct tls_ctx *tls, *step_tls;
     const struct dial_cluster *cluster; /* of -M; NULL: that of slurm.conf; borrowed */
     int timeout_ms;                     /* 0 = MessageTimeout of slurm.conf */
-    struct plugins *plugins;            /* of cli/job/cliplugins.h; NULL: none */
-    struct luascript *filter;           /* of cli/job/clifilter.h; NULL: not loaded */
-    bool shows;        /* it only asks: when no controller leads, a standby may answer */
-    char standby[160]; /* who answered so, and how old that is; "": the one that leads */
+    bool keeps_text;          /* set before the first connection; see client_keeps_text() */
+    struct plugins *plugins;  /* of cli/job/cliplugins.h; NULL: none */
+    struct luascript *filter; /* of cli/job/clifilter.h; NULL: not loaded */
+    bool shows;               /* it only asks: when no controller leads, a standby may answer */
+    char standby[160];        /* who answered so, and how old that is; "": the one that leads */
 };
 
 /* When the process ends, it tells of output that could not be written, and ends with 1 for 0.

@@ -15,7 +15,6 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_job.h"
-#include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "version.h"
 
@@ -54,7 +53,6 @@ int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
     size_t len;
 
     *opt = (struct json_option){ .wanted = true, .yaml = yaml };
-    query_keep_text(); /* escaped when it is written */
     if (!arg)
         return 0;
     if (strcmp(arg, "list") == 0) {

@@ -25,14 +25,13 @@
 #define MANY_RECORDS 200u
 #define NICE_STEP 5
 
-static bool keep_text;
-
 struct stream {
     const ProtobufCMessageDescriptor *desc;
     query_fn *fn;
     void *ctx;
     struct query_info info;
     bool yielded;
+    bool keeps_text; /* client_keeps_text() */
     struct pb_arena *frame_arena;
     struct pb_arena *arena;
     struct pb_codec *codec; /* of desc, when there are many records */
@@ -42,21 +41,7 @@ struct stream {
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
                                const uint8_t *data, size_t len)
 {
-    ProtobufCMessage *msg = protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
-
-    if (msg && !keep_text)
-        pbsafe_clean(msg);
-    return msg;
-}
-
-void query_keep_text(void)
-{
-    keep_text = true;
-}
-
-bool query_keeps_text(void)
-{
-    return keep_text;
+    return protobuf_c_message_unpack(desc, pb_arena_allocator(arena), len, data);
 }
 
 Pst__QueryRequest query_to_print(void)
@@ -88,10 +73,9 @@ static ProtobufCMessage *unpack_record(struct stream *s, const uint8_t *data, si
 
     if (!s->codec && s->info.records == MANY_RECORDS)
         (void)pb_codec_new(s->desc, &s->codec); /* no memory: without */
-    if (!s->codec)
-        return query_unpack(s->arena, s->desc, data, len);
-    msg = pb_codec_unpack(s->codec, pb_arena_allocator(s->arena), data, len, &owned);
-    if (msg && !keep_text)
+    msg = s->codec ? pb_codec_unpack(s->codec, pb_arena_allocator(s->arena), data, len, &owned)
+                   : query_unpack(s->arena, s->desc, data, len);
+    if (msg && !s->keeps_text)
         pbsafe_clean(msg);
     return msg;
 }
@@ -172,6 +156,7 @@ static int run_stream(struct client *c, unsigned op, const ProtobufCMessage *req
         return r;
     s->frame_arena = frame_arena;
     s->arena = arena;
+    s->keeps_text = client_keeps_text(c);
     r = client_stream(c, op, request, on_frame, s);
     if (r == 0 && s->later)
         r = give_kept(s);

@@ -1,7 +1,8 @@
 /* out_query.h - record streams: ask, and get each record as it arrives
  *
  * Records are unpacked into an arena that is reset after each, so memory stays constant however
- * many there are; what a caller wants to keep it copies. */
+ * many there are; what a caller wants to keep it copies.  Control characters are cleaned away,
+ * unless client_keeps_text(). */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -54,12 +55,6 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
  * (NULL: all). */
 int query_job(struct client *c, uint32_t job_id, const char *names, query_fn *fn, void *ctx);
 
-/* From now on records keep their control characters, for output that escapes them.  Otherwise
- * control characters are cleaned away: a user could put sequences into the name of a job that
- * another user's terminal would obey, or an end of line into what a script reads by line. */
-void query_keep_text(void);
-bool query_keeps_text(void);
-
-/* Unpack one record from bytes into an arena; NULL when malformed. */
+/* Unpack one record from bytes into an arena, with its control characters; NULL when malformed. */
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
                                const uint8_t *data, size_t len);

@@ -190,7 +190,7 @@ static void flow_begin(struct follow *f)
         .nodes = o->nodes,
         .partitions = o->partitions,
         .n_partitions = o->n_partitions,
-        .keep_text = query_keeps_text(),
+        .keep_text = o->cli->keeps_text,
         .on_change = on_change,
         .on_ready = on_ready,
         .ctx = f,

@@ -357,6 +357,7 @@ int main(int argc, char **argv)
            (size_t)argc * sizeof(char *)); /* before the options are moved to the front */
     s.argv = copy;
     first = opts_parse(&command, argc, argv, &s);
+    s.cli.keeps_text = s.json.wanted;
     if (first < argc)
         (void)run_words(&s, argc - first, argv + first); /* the status is remembered */
     else if (isatty(STDIN_FILENO))

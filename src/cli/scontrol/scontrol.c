@@ -419,6 +419,7 @@ int main(int argc, char **argv)
     s->argv = words;
     opts_env(&command, s);
     first = opts_parse(&command, words_with_options(argc, argv), argv, s);
+    s->cli.keeps_text = s->json.wanted;
     status = json_option_done(&s->json);
     if (status >= 0)
         exit(status);

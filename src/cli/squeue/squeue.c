@@ -440,7 +440,7 @@ int main(int argc, char **argv)
     cli_init(&q.cli, "squeue");
     q.cli.shows = true;
     /* fmt_row() cleans what is shown, for less than it costs to clean whole records */
-    query_keep_text();
+    q.cli.keeps_text = true;
     jobfilter_init(&q.filter, tell_bad_user);
     read_env(&q);
     take_arguments(&q, argc, argv, opts_parse(&command, argc, argv, &q));
