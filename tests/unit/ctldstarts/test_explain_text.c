@@ -2,6 +2,9 @@
 #include "core_util.h"
 
 #include "ctld/starts/explain_text.h"
+#include "ctld/starts/saychange.h"
+#include "ctld/starts/saylimit.h"
+#include "ctld/starts/saypart.h"
 #include "sched/explain/sched_explain.h"
 
 #define NOW (T0 + 3600 * SEC)
