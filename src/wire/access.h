@@ -1,7 +1,7 @@
 /* access.h - which role may ask for which operation: the table access.def, and the questions put
  * to it
  *
- * Constant data and pure functions, any thread.  Listeners (conn.c), the nodes' connection to
+ * Constant data and pure functions, any thread.  Listeners (connjudge.c), the nodes' connection to
  * the controller (dialer.c), and whoever reads frames (frame.c, client.c) ask here before a body
  * is unpacked. */
 #pragma once

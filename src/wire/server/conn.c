@@ -14,12 +14,13 @@
 
 #include "wire/server/conn_first.h"
 #include "wire/server/conn_tls.h"
+#include "wire/server/connjudge.h"
+#include "wire/server/connlog.h"
 #include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"
 
 #include "base/log.h"
-#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "version.h"
 #include "wire/access.h"
@@ -56,7 +57,7 @@ struct conn *conn_ref(struct conn *c)
 struct conn *conn_unref(struct conn *c)
 {
     if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) {
-        free(c->large);
+        conn_pending_done(&c->pending);
         if (c->ident)
             pst__client_ident__free_unpacked(c->ident, NULL);
         free(c);
@@ -153,7 +154,7 @@ static void recount_bytes(struct conn *c)
     size_t out = link_out_bytes(&c->link);
 
     quota_hold(quota_of(c), &c->seat,
-               out + c->link.in_cap + c->large_bytes + c->stream_bytes +
+               out + c->link.in_cap + c->pending.large_bytes + c->stream_bytes +
                    (c->streams && out ? STREAM_COST : 0));
 }
 
@@ -166,8 +167,8 @@ static bool has_enough(const struct conn *c, unsigned part)
         plain = MIN(plain, (size_t)USER_PLAIN);
     if (c->n_streams >= CONN_STREAMS_MAX / part || c->link.out_plain > plain / part)
         return true;
-    return !c->exempt &&
-           (c->n_pending >= CONN_PENDING_MAX / part || c->large_bytes > CONN_LARGE_BYTES / part);
+    return !c->exempt && (c->pending.n >= CONN_PENDING_MAX / part ||
+                          c->pending.large_bytes > CONN_LARGE_BYTES / part);
 }
 
 /* Read on unless something waits that more requests would only add to. */
@@ -183,38 +184,15 @@ static void update_reading(struct conn *c)
 static void note_request(struct conn *c, const struct frame *f)
 {
     c->active_mono_us = c->worker->ll.now_mono_us;
-    if (f->flags & FRAME_ONEWAY)
-        return;
-    c->n_pending++;
-    if (f->len < PENDING_LARGE)
-        return;
-    if (c->n_large == c->cap_large) {
-        unsigned cap = c->cap_large ? c->cap_large * 2 : 4;
-        struct pending *more = reallocarray(c->large, cap, sizeof(*more));
-
-        if (!more)
-            return; /* this one weighs nothing */
-        c->large = more;
-        c->cap_large = cap;
-    }
-    c->large[c->n_large++] = (struct pending){ f->id, f->len };
-    c->large_bytes += f->len;
+    if (!(f->flags & FRAME_ONEWAY))
+        conn_pending_add(&c->pending, f->id, f->len);
 }
 
 /* A frame leaves; is it the last of an answer? */
 static void note_answer(struct conn *c, uint32_t flags, uint32_t id)
 {
-    if (!(flags & FRAME_REPLY) || (flags & FRAME_MORE) || !c->n_pending)
-        return;
-    c->active_mono_us = now_mono_us();
-    c->n_pending--;
-    for (unsigned i = 0; i < c->n_large; i++) {
-        if (c->large[i].id != id)
-            continue;
-        c->large_bytes -= c->large[i].len;
-        c->large[i] = c->large[--c->n_large];
-        return;
-    }
+    if (flags & FRAME_REPLY && !(flags & FRAME_MORE) && conn_pending_end(&c->pending, id))
+        c->active_mono_us = now_mono_us();
 }
 
 void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
@@ -313,37 +291,6 @@ void conn_send_take(struct conn *c, uint8_t *buf, size_t len)
         conn_mail_drop(m);
 }
 
-/* ---- DebugFlags ------------------------------------------------------------------------------ */
-
-void server_log_request(const struct peer *peer, unsigned op)
-{
-    char host[64];
-
-    log_flag(AUDIT_RPCS, "%s uid=%d addr=%s host=%s",
-             wire_op_info(op) ? wire_op_info(op)->name : "unknown", (int)peer->uid, peer->addr,
-             log_quote(peer->host, host, sizeof(host)));
-}
-
-static void tell_network(const struct conn *c, const char *what)
-{
-    char program[40];
-
-    log_flag(NETWORK, "connection %llu %s: addr=%s uid=%d program=%s", (unsigned long long)c->id,
-             what, c->peer.addr, (int)c->peer.uid,
-             log_quote(c->peer.program, program, sizeof(program)));
-}
-
-static void tell_protocol(const struct conn *c, unsigned op, const char *way, uint32_t flags,
-                          size_t len)
-{
-    log_flag(PROTOCOL, "connection %llu %s: %s %s, %zu bytes", (unsigned long long)c->id, way,
-             wire_op_info(op) ? wire_op_info(op)->name : "unknown",
-             flags & FRAME_ERROR   ? "error"
-             : flags & FRAME_REPLY ? "reply"
-                                   : "request",
-             len);
-}
-
 /* ---- frames of ours -------------------------------------------------------------------------- */
 
 int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
@@ -354,7 +301,7 @@ int conn_reply(struct conn *c, unsigned op, uint32_t id, uint32_t flags,
     int r = frame_pack(op, flags | FRAME_REPLY, id, 0, msg, &buf, &len);
 
     if (r == 0)
-        tell_protocol(c, op, "out", FRAME_REPLY, len);
+        connlog_frame(c, op, "out", FRAME_REPLY, len);
     if (r == 0)
         conn_send_take(c, buf, len);
     return r;
@@ -367,7 +314,7 @@ int conn_error(struct conn *c, unsigned op, uint32_t id, int code, const char *t
     int r = frame_pack_error(op, id, code, text, &buf, &len);
 
     if (r == 0)
-        tell_protocol(c, op, "out", FRAME_ERROR, len);
+        connlog_frame(c, op, "out", FRAME_ERROR, len);
     if (r == 0)
         conn_send_take(c, buf, len);
     return r;
@@ -577,63 +524,17 @@ static void on_drain(struct link *l)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-static unsigned way_of(const struct conn *c)
-{
-    return c->peer.method == PST__AUTH_METHOD__AUTH_PEERCRED ? ACCESS_LOCAL
-           : c->peer.method == PST__AUTH_METHOD__AUTH_JWT ||
-                   c->peer.method == PST__AUTH_METHOD__AUTH_BEARER || c->peer.node_vouched
-               ? ACCESS_TOKEN
-           : c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? ACCESS_NODE_KEY
-                                                           : ACCESS_KEY;
-}
-
-/* May the peer ask a listener for what needs this role?  An administrator is known by name to
- * the daemon alone, which asks that itself. */
-static bool has_role(const struct conn *c, enum access_role role)
-{
-    const struct server_config *config = config_of(c);
-    bool proven = c->state == CONN_OPEN && c->peer.uid != (uid_t)-1;
-
-    switch (role) {
-    case ACCESS_ANYBODY:
-        return true;
-    case ACCESS_CREDENTIAL:
-        return c->state == CONN_OPEN && c->peer.method == PST__AUTH_METHOD__AUTH_STEP;
-    case ACCESS_USER:
-    case ACCESS_ADMIN:
-        return proven;
-    case ACCESS_ROOT:
-        return proven && (c->peer.uid == 0 || c->peer.uid == config->slurm_uid);
-    case ACCESS_NODE:
-        return (proven && (c->peer.uid == 0 || c->peer.uid == config->slurmd_uid)) ||
-               (c->state == CONN_OPEN && c->peer.method == PST__AUTH_METHOD__AUTH_NODE);
-    case ACCESS_PEER: /* step daemons have no listener: only a server that plays one */
-        return c->state == CONN_OPEN;
-    default:
-        return false; /* not served, or not at a listener */
-    }
-}
-
-/* The one place that compares a request with access.def: 0, or the code that it is refused with. */
+/* 0, or the code that the request is refused with. */
 static int judge_frame(const struct conn *c, const struct frame *f)
 {
-    const struct access_row *row = access_row(f->op);
-    bool served = false, may = false, open = false;
+    const struct server_config *config = config_of(c);
 
-    for (unsigned at = 0; row && at < ACCESS_AT_MAX_; at++) {
-        enum access_role role = row->at[at];
-
-        if (!(config_of(c)->serves & ACCESS_AT(at)))
-            continue;
-        served = served || (role != ACCESS_NONE && role != ACCESS_CONTROLLER);
-        open = open || role == ACCESS_ANYBODY;
-        may = may || has_role(c, role);
-    }
-    if (c->state != CONN_OPEN && !open)
-        return EPST_AUTH;
-    if (!served)
-        return EPST_BAD_REQUEST;
-    return may && row->ways & way_of(c) ? 0 : ESLURM_ACCESS_DENIED;
+    return conn_judge(&(struct conn_judge){ .serves = config->serves,
+                                            .slurm_uid = config->slurm_uid,
+                                            .slurmd_uid = config->slurmd_uid,
+                                            .open = c->state == CONN_OPEN,
+                                            .peer = &c->peer },
+                      f->op);
 }
 
 static int on_header(struct link *l, const uint8_t *header, struct frame *ret_frame)
@@ -715,7 +616,7 @@ static void on_frame(struct link *l, const struct frame *f)
         conn_refuse(c, f, EPST_BUSY, "You have too many connections to this daemon");
         return;
     }
-    tell_protocol(c, f->op, "in", f->flags, f->len);
+    connlog_frame(c, f->op, "in", f->flags, f->len);
     if (!(f->flags & FRAME_REPLY))
         note_request(c, f);
     code = f->flags & FRAME_REPLY ? 0 : judge_frame(c, f);
@@ -776,21 +677,6 @@ static void on_grow(struct link *l)
 
 /* ---- birth and death ------------------------------------------------------------------------- */
 
-static void log_closed(const struct conn *c)
-{
-    const char *why = c->link.why, *addr = c->peer.addr;
-    char host[80], program[80];
-
-    (void)log_quote(c->peer.program, program, sizeof(program));
-    (void)log_quote(c->peer.host, host, sizeof(host));
-    if (c->link.slow)
-        log_seldom(LOG_INFO, "slow connection closed: %s addr=%s uid=%d program=%s host=%s", why,
-                   addr, (int)c->peer.uid, program, host);
-    else
-        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", why, addr,
-                    (int)c->peer.uid, program, host);
-}
-
 static void on_closed(struct link *l)
 {
     struct conn *c = conn_of(l);
@@ -809,11 +695,11 @@ static void on_closed(struct link *l)
     atomic_fetch_sub(&w->n_conns, 1);
     atomic_fetch_sub(&w->server->n_conns, 1);
     if (c->state == CONN_OPEN)
-        tell_network(c, "closed");
+        connlog_network(c, "closed");
     if (c->state == CONN_OPEN && config_of(c)->hooks.on_close)
         config_of(c)->hooks.on_close(config_of(c)->ctx, c);
     if (l->why[0] && !w->stopping)
-        log_closed(c);
+        connlog_closed(c);
     (void)conn_unref(c); /* the socket's reference */
 }
 
@@ -908,7 +794,7 @@ void conn_open(struct conn *c)
     uid_t uid = c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? 0 : c->peer.uid; /* a daemon */
 
     c->state = CONN_OPEN;
-    tell_network(c, "opened");
+    connlog_network(c, "opened");
     if (uid == (uid_t)-1)
         return; /* whoever it is: it keeps the place of those that wait */
     c->one_too_many = !quota_login(quota_of(c), &c->seat, uid);
@@ -918,7 +804,7 @@ void conn_open(struct conn *c)
 /* Nothing is under way on it, and nothing depends on it. */
 static bool is_idle(const struct conn *c)
 {
-    return c->state == CONN_OPEN && !c->n_pending && !c->streams && !c->link.out_n && !c->data &&
+    return c->state == CONN_OPEN && !c->pending.n && !c->streams && !c->link.out_n && !c->data &&
            !c->link.finishing;
 }
 

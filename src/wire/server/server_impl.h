@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "wire/server/connpending.h"
 #include "wire/server/link.h"
 #include "wire/server/quota.h"
 #include "wire/server/server.h"
@@ -17,7 +18,6 @@
 #define CONN_STREAMS_MAX 32u              /* waiting streams; then the connection is not read */
 #define CONN_PENDING_MAX 4096u            /* likewise for requests not answered, and their ... */
 #define CONN_LARGE_BYTES (16u * WIRE_MIB) /* ... bytes */
-#define PENDING_LARGE 2048u
 #define CONN_HELLO_BYTES (64u * WIRE_KIB) /* all that an unknown peer may send */
 
 struct tlspipe;
@@ -42,11 +42,6 @@ enum conn_state {
     CONN_NEW,  /* has not said Hello */
     CONN_AUTH, /* identity is being checked on a worker thread of libuv; not read meanwhile */
     CONN_OPEN,
-};
-
-/* Requests being answered: small ones are counted, large ones weighed. */
-struct pending {
-    uint32_t id, len;
 };
 
 struct stream {
@@ -78,13 +73,11 @@ struct conn {
     struct stream *streams, **streams_end;
     unsigned n_streams;
     struct quota_seat seat;
-    bool exempt;           /* root, ourselves, SlurmUser: let in without limits of its user */
-    bool one_too_many;     /* its user has too many: the first request is told so */
-    struct pending *large; /* requests of PENDING_LARGE bytes and more */
-    unsigned n_large, cap_large;
-    unsigned n_pending;               /* all requests that are not answered */
-    size_t large_bytes, stream_bytes; /* of them; of frames that streams hold */
-    int64_t active_mono_us;           /* last request or answer */
+    bool exempt;       /* root, ourselves, SlurmUser: let in without limits of its user */
+    bool one_too_many; /* its user has too many: the first request is told so */
+    struct conn_pending pending;
+    size_t stream_bytes;    /* of frames that streams hold */
+    int64_t active_mono_us; /* last request or answer */
 };
 
 enum mail_kind {
