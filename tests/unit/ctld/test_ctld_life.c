@@ -128,7 +128,7 @@ static void test_users_requeue(void **state)
     struct daemon *d = *state;
     struct fake_node *n;
     struct client *user;
-    uint32_t id;
+    uint32_t id = 0;
     uint64_t run;
 
     if (geteuid() != 0)

@@ -4,6 +4,7 @@
  * tests/integration/nodes/test_dynamic_outside.py, test_cloud_outside.py. */
 #include "model_util.h"
 
+#include "base/sametext.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/topology/topoclaim.h"
 
@@ -30,7 +31,7 @@ static struct cluster *make_world(uint32_t flags, const char *topology, const ch
 
 static void is_text(const char *got, const char *want)
 {
-    if (!got != !want || (got && strcmp(got, want) != 0))
+    if (!same_or_missing(got, want))
         fail_msg("%s, not %s", got ? got : "nothing", want ? want : "nothing");
 }
 

@@ -146,7 +146,8 @@ UTIL struct conn *coreask_link(struct core *c, uint32_t id)
     struct conn *conn = fake_conn_new(0, 0, c->ctld.cluster->nodes[id]->rec->name, "slurmd");
 
     node_link_set(&c->ctld, c->ctld.cluster->nodes[id], conn);
-    (void)conn_unref(conn); /* it stays as long as the link */
+    assert(conn->refs > 1); /* the link has it, too, and it stays as long as that */
+    (void)conn_unref(conn);
     return conn;
 }
 
