@@ -75,7 +75,7 @@ ROOMS = {
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "cgroup", "", "use", "io", "ns", "plug", "task", "life"],
-    "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "sh5util", "squeue", "sreport", "srun"],
+    "cli": ["base", "job", "x11", "query", "format", "", "sacct", "sacctmgr", "scontrol", "scrontab", "sh5util", "squeue", "sreport", "srun"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
