@@ -47,7 +47,9 @@ struct asked {
 /* What is only told, conditions and events, does not stand before what is done. */
 static unsigned lane_of(const struct kubeapi_target *t)
 {
-    if (t->kind == &kubekind_leases || (t->sub && strcmp(t->sub, "binding") == 0))
+    if (t->kind == &kubekind_leases)
+        return KUBECALL_LEASE;
+    if (t->sub && strcmp(t->sub, "binding") == 0)
         return KUBECALL_URGENT;
     if (t->kind == &kubekind_events || (t->sub && strcmp(t->sub, "status") == 0))
         return KUBECALL_TOLD;

@@ -52,7 +52,7 @@ struct kubeserver {
     size_t waiting;
     double tokens;
     int64_t filled_us;
-    int64_t held_mono_us; /* Retry-After: lane 0 alone goes before */
+    int64_t held_mono_us; /* Retry-After: the lease and lane 0 alone go before */
     unsigned long sent;
     struct kubetimer timer;
 };
@@ -91,6 +91,23 @@ int kubeserver_new(struct kubeloop *loop, const struct kubeconfig *config,
 size_t kubeserver_pending(const struct kubeserver *s)
 {
     return s->waiting + s->n_under_way;
+}
+
+static bool is_sent_now(const struct kubeserver *s, unsigned lane)
+{
+    enum kubeloop_phase phase = kubeloop_phase(s->loop);
+
+    return phase == KUBELOOP_OPEN || lane == KUBECALL_LEASE ||
+           (phase == KUBELOOP_FINISHING && lane == KUBECALL_URGENT);
+}
+
+size_t kubeserver_owed(const struct kubeserver *s)
+{
+    size_t n = s->n_under_way;
+
+    for (unsigned i = 0; i < KUBECALL_LANES; i++)
+        n += is_sent_now(s, i) && s->lanes[i].first;
+    return n;
 }
 
 struct kubeloop *kubeserver_loop(const struct kubeserver *s)
@@ -475,11 +492,19 @@ static struct kubecall *take_from(struct kubeserver *s, unsigned lane)
     return c;
 }
 
-/* Lane 0 first, then the others in turns. */
+static bool has_urgent(const struct kubeserver *s)
+{
+    return s->lanes[KUBECALL_LEASE].first ||
+           (s->lanes[KUBECALL_URGENT].first && is_sent_now(s, KUBECALL_URGENT));
+}
+
+/* The lease and lane 0 first, then the others in turns. */
 static struct kubecall *take_next(struct kubeserver *s)
 {
-    struct kubecall *c = take_from(s, KUBECALL_URGENT);
+    struct kubecall *c = take_from(s, KUBECALL_LEASE);
 
+    if (!c)
+        c = take_from(s, KUBECALL_URGENT);
     for (unsigned i = 0; !c && i < KUBECALL_LANES; i++) {
         s->next_lane = (s->next_lane + 1) % KUBECALL_LANES;
         c = take_from(s, s->next_lane);
@@ -532,7 +557,9 @@ static void send_waiting(void *ctx)
     struct kubeserver *s = ctx;
 
     while (s->waiting) {
-        if (now_mono_us() < s->held_mono_us && !s->lanes[KUBECALL_URGENT].first) {
+        if (kubeloop_phase(s->loop) != KUBELOOP_OPEN && !has_urgent(s))
+            return;
+        if (now_mono_us() < s->held_mono_us && !has_urgent(s)) {
             kubeloop_arm(s->loop, &s->timer, s->held_mono_us);
             return;
         }

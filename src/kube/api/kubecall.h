@@ -5,9 +5,12 @@
  * timed out, or the answer is no JSON.  Such an answer is never a no.
  *
  * Requests wait for the rate limit in lanes that are served in turns, so that one namespace cannot
- * keep the others waiting; lane 0 goes first.  Streams do not count.  A server that answers 429 or
- * 503 with Retry-After is left alone so long, at most KUBECALL_HELD_S, except for lane 0.  Not so
- * after an eviction: there a disruption budget says it, for one pod.
+ * keep the others waiting; the lease and lane 0 go first.  Streams do not count.  A server that
+ * answers 429 or 503 with Retry-After is left alone so long, at most KUBECALL_HELD_S, except for
+ * these two.  Not so after an eviction: there a disruption budget says it, for one pod.
+ *
+ * While the loop is finishing these two lanes alone are sent, when it is closed the lease's alone.
+ * What stands in other lanes waits for kubeserver_free().
  *
  * One thread: the loop's. */
 #pragma once
@@ -24,9 +27,10 @@
 #define KUBECALL_ANSWER_MAX (32u << 20) /* bytes of an answer */
 #define KUBECALL_LINE_MAX (4u << 20)    /* bytes of one line of a stream */
 #define KUBECALL_HELD_S 30              /* of Retry-After */
-#define KUBECALL_LANES 16u
+#define KUBECALL_LANES 17u
 #define KUBECALL_URGENT 0u
-#define KUBECALL_TOLD 15u /* beside the lanes of namespaces */
+#define KUBECALL_TOLD 15u  /* beside the lanes of namespaces */
+#define KUBECALL_LEASE 16u /* before all others */
 
 struct kubeserver;
 struct kubecall;
@@ -78,6 +82,8 @@ int kubeserver_new(struct kubeloop *loop, const struct kubeconfig *config,
 struct kubeserver *kubeserver_free(struct kubeserver *s);
 /* Requests that wait or are under way, streams apart. */
 size_t kubeserver_pending(const struct kubeserver *s);
+/* Those of them that may still be answered when the loop is finishing or closed. */
+size_t kubeserver_owed(const struct kubeserver *s);
 struct kubeloop *kubeserver_loop(const struct kubeserver *s);
 /* Requests sent so far. */
 unsigned long kubeserver_sent(const struct kubeserver *s);

@@ -14,11 +14,11 @@ struct kubelease {
     struct kubeserver *s;
     struct kubeloop *loop;
     struct kubelease_options o;
-    bool held;
-    int64_t asked_us;   /* when the request under way was made */
-    int64_t renewed_us; /* when the one that last succeeded was */
-    char seen[64];      /* the version that others hold the lease with, */
-    int64_t seen_us;    /* and since when we know it */
+    bool held, ending, giving; /* kubelease_end(), kubelease_give_back() were called */
+    int64_t asked_us;          /* when the request under way was made */
+    int64_t renewed_us;        /* when the one that last succeeded was */
+    char seen[64];             /* the version that others hold the lease with, */
+    int64_t seen_us;           /* and since when we know it */
     struct kubetimer renew, expire;
 };
 
@@ -55,7 +55,8 @@ static void step_down(void *ctx)
 
 static void ask_again(struct kubelease *l)
 {
-    kubeloop_arm(l->loop, &l->renew, now_mono_us() + duration_us(l) / 6);
+    if (!l->ending || l->giving)
+        kubeloop_arm(l->loop, &l->renew, now_mono_us() + duration_us(l) / 6);
 }
 
 static void take_renewed(void *ctx, const struct kubereply *reply)
@@ -77,14 +78,14 @@ static int write_spec(const struct kubelease *l, json_t *lease)
     json_t *spec = json_object_get(lease, "spec");
     const char *holder = kubejson_text(spec, "holderIdentity");
     int64_t turns = kubejson_int(spec, "leaseTransitions", 0);
+    bool was_held = *kubejson_text(spec, "acquireTime") != '\0';
     char stamp[40];
 
     kubejson_stamp(now_us(), true, stamp, sizeof(stamp));
     if (!spec && json_object_set_new(lease, "spec", spec = json_object()) < 0)
         return -ENOMEM;
     if (strcmp(holder, l->o.identity) != 0 &&
-        (json_object_set_new(spec, "leaseTransitions", json_integer(turns + (*holder != '\0'))) <
-             0 ||
+        (json_object_set_new(spec, "leaseTransitions", json_integer(turns + was_held)) < 0 ||
          json_object_set_new(spec, "acquireTime", json_string(stamp)) < 0))
         return -ENOMEM;
     return json_object_set_new(spec, "holderIdentity", json_string(l->o.identity)) < 0 ||
@@ -121,13 +122,49 @@ static bool has_run_out(struct kubelease *l, const json_t *lease)
     return now_mono_us() >= l->seen_us + seconds * USEC_PER_SEC;
 }
 
+static void take_given(void *ctx, const struct kubereply *reply)
+{
+    struct kubelease *l = ctx;
+
+    if (reply->status != 200) {
+        ask_again(l);
+        return;
+    }
+    kubeloop_disarm(l->loop, &l->expire);
+    l->held = false;
+    log_info("lease %s: given back", l->o.name);
+}
+
+/* Nobody holds it, as from now. */
+static int write_empty(json_t *lease)
+{
+    json_t *spec = json_object_get(lease, "spec");
+    char stamp[40];
+
+    kubejson_stamp(now_us(), true, stamp, sizeof(stamp));
+    return json_object_set_new(spec, "holderIdentity", json_string("")) < 0 ||
+                   json_object_set_new(spec, "leaseDurationSeconds", json_integer(1)) < 0 ||
+                   json_object_set_new(spec, "acquireTime", json_string(stamp)) < 0 ||
+                   json_object_set_new(spec, "renewTime", json_string(stamp)) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+static void give_lease(struct kubelease *l, json_t *lease)
+{
+    const struct kubeapi_target t = target_of(l, true);
+
+    if (write_empty(lease) < 0 || kubeapi_replace(l->s, &t, lease, take_given, l) < 0)
+        ask_again(l);
+}
+
 static void take_lease(void *ctx, const struct kubereply *reply)
 {
     struct kubelease *l = ctx;
     const struct kubeapi_target t = target_of(l, true);
     _cleanup_json_ json_t *lease = NULL;
 
-    if (reply->status == 404) {
+    if (reply->status == 404 && !l->giving) {
         make_lease(l);
         return;
     }
@@ -143,6 +180,10 @@ static void take_lease(void *ctx, const struct kubereply *reply)
         }
     }
     lease = json_deep_copy(reply->body);
+    if (l->giving && lease) {
+        give_lease(l, lease);
+        return;
+    }
     if (!lease || write_spec(l, lease) < 0 || kubeapi_replace(l->s, &t, lease, take_renewed, l) < 0)
         ask_again(l);
 }
@@ -182,4 +223,17 @@ struct kubelease *kubelease_free(struct kubelease *l)
     kubeloop_disarm(l->loop, &l->expire);
     free(l);
     return NULL;
+}
+
+void kubelease_end(struct kubelease *l)
+{
+    l->ending = true;
+    kubeloop_disarm(l->loop, &l->renew);
+}
+
+void kubelease_give_back(struct kubelease *l)
+{
+    l->giving = true;
+    if (l->held)
+        kubeloop_arm(l->loop, &l->renew, now_mono_us());
 }

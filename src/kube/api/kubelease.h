@@ -23,3 +23,9 @@ int kubelease_new(struct kubeserver *s, const struct kubelease_options *o, struc
  * back: another process takes it when it has run out. */
 struct kubelease *kubelease_free(struct kubelease *l);
 bool kubelease_is_held(const struct kubelease *l);
+
+/* The end of a holder.  It renews no more: then all that it has begun is answered.  It gives the
+ * lease back, so that another need not wait until it has run out: it is held until the server has
+ * said so, and `changed` is not called. */
+void kubelease_end(struct kubelease *l);
+void kubelease_give_back(struct kubelease *l);

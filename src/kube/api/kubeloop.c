@@ -18,6 +18,7 @@ struct kubeloop {
     struct kubetimer *timers; /* few: their order does not matter */
     struct watched fds[KUBELOOP_FDS];
     unsigned n_fds;
+    enum kubeloop_phase phase;
 };
 
 int kubeloop_new(struct kubeloop **ret)
@@ -43,6 +44,16 @@ struct kubeloop *kubeloop_free(struct kubeloop *l)
     (void)curl_multi_cleanup(l->multi); /* nothing is in it */
     free(l);
     return NULL;
+}
+
+void kubeloop_set_phase(struct kubeloop *l, enum kubeloop_phase phase)
+{
+    l->phase = phase;
+}
+
+enum kubeloop_phase kubeloop_phase(const struct kubeloop *l)
+{
+    return l->phase;
 }
 
 void kubeloop_disarm(struct kubeloop *l, struct kubetimer *t)
@@ -133,15 +144,20 @@ int kubeloop_turn(struct kubeloop *l, int max_ms)
 
     for (unsigned i = 0; i < l->n_fds; i++)
         extra[i] = (struct curl_waitfd){ .fd = l->fds[i].fd, .events = CURL_WAIT_POLLIN };
-    if (curl_multi_poll(l->multi, extra, l->n_fds, wait_ms(l, max_ms), NULL) != CURLM_OK ||
-        curl_multi_perform(l->multi, &running) != CURLM_OK)
+    if (l->phase == KUBELOOP_ENDED)
+        return 0;
+    if (curl_multi_poll(l->multi, extra, l->n_fds, wait_ms(l, max_ms), NULL) != CURLM_OK)
+        return -EIO;
+    now = now_mono_us(); /* a timer that arms itself for now waits for the next turn */
+    while (l->phase != KUBELOOP_ENDED && run_timer(l, now))
+        continue;
+    if (l->phase == KUBELOOP_ENDED)
+        return 0;
+    if (curl_multi_perform(l->multi, &running) != CURLM_OK)
         return -EIO;
     end_transfers(l);
     for (unsigned i = 0; i < l->n_fds; i++)
         if (extra[i].revents)
             l->fds[i].fn(l->fds[i].ctx);
-    now = now_mono_us(); /* a timer that arms itself for now waits for the next turn */
-    while (run_timer(l, now))
-        continue;
     return 0;
 }

@@ -42,3 +42,14 @@ int kubeloop_add(struct kubeloop *l, CURL *easy, struct kubeloop_transfer *t);
 void kubeloop_remove(struct kubeloop *l, CURL *easy);
 /* Wait for what comes next, max_ms at most, and do it.  Errors: -EIO. */
 int kubeloop_turn(struct kubeloop *l, int max_ms);
+
+/* The way to the end.  Timers come before transfers in a turn: who ends the loop in a timer, as
+ * after a pause of the whole process, has nothing sent any more. */
+enum kubeloop_phase {
+    KUBELOOP_OPEN,
+    KUBELOOP_FINISHING, /* what has been begun is finished: see kubecall.h */
+    KUBELOOP_CLOSED,    /* nothing but the lease */
+    KUBELOOP_ENDED,     /* turns do nothing */
+};
+void kubeloop_set_phase(struct kubeloop *l, enum kubeloop_phase phase);
+enum kubeloop_phase kubeloop_phase(const struct kubeloop *l);

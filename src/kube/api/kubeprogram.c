@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 
+#define FINISH_US (INT64_C(3) * USEC_PER_SEC)
+#define GIVE_BACK_US (INT64_C(2) * USEC_PER_SEC)
+
 int kubeprogram_load(struct kubeprogram *p, struct err *err)
 {
     const char *list = getenv("KUBECONFIG");
@@ -32,6 +35,7 @@ void kubeprogram_again(struct kubeprogram *p, int64_t after_us)
 void kubeprogram_fail(struct kubeprogram *p)
 {
     p->ended = p->lost = true;
+    kubeloop_set_phase(p->loop, KUBELOOP_ENDED);
 }
 
 static void take_role(void *ctx, bool held)
@@ -49,8 +53,10 @@ static void take_signal(void *ctx)
     struct kubeprogram *p = ctx;
     struct signalfd_siginfo info;
 
-    if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        p->ended = true;
+    if (read(p->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    p->hurried = p->ended;
+    p->ended = true;
 }
 
 static int open_signals(struct kubeprogram *p)
@@ -100,6 +106,46 @@ int kubeprogram_run(struct kubeprogram *p)
     return r;
 }
 
+/* Wait for it, so long at most.  False: it did not come. */
+static bool wait_for(struct kubeprogram *p, bool (*is_done)(const struct kubeprogram *p),
+                     int64_t wait_us)
+{
+    const int64_t until = now_mono_us() + wait_us;
+    int64_t left;
+
+    while (!is_done(p)) {
+        left = until - now_mono_us();
+        if (left <= 0 || p->hurried || p->lost ||
+            kubeloop_turn(p->loop, (int)((left + 999) / 1000)) < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool is_answered(const struct kubeprogram *p)
+{
+    return kubeserver_owed(p->kube) + (p->beside ? kubeserver_owed(p->beside) : 0) == 0;
+}
+
+static bool is_given_back(const struct kubeprogram *p)
+{
+    return !kubelease_is_held(p->lease);
+}
+
+static void leave_role(struct kubeprogram *p)
+{
+    kubelease_end(p->lease);
+    kubeloop_set_phase(p->loop, KUBELOOP_FINISHING);
+    if (wait_for(p, is_answered, FINISH_US)) {
+        kubeloop_set_phase(p->loop, KUBELOOP_CLOSED);
+        kubelease_give_back(p->lease);
+        if (wait_for(p, is_given_back, GIVE_BACK_US))
+            return;
+    }
+    if (!p->lost)
+        log_info("lease %s is not given back: not all was answered", p->name);
+}
+
 void kubeprogram_hang_up(struct kubeprogram *p)
 {
     p->kube = kubeserver_free(p->kube);
@@ -128,6 +174,8 @@ int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *
         log_fatal("%s", err.text);
     else
         r = kubeprogram_run(p);
+    if (r == 0 && !p->lost && p->lease && kubelease_is_held(p->lease))
+        leave_role(p);
     end(p->ctx);
     curl_global_cleanup();
     return r < 0 || p->lost;

@@ -19,10 +19,13 @@ struct kubeprogram {
     void (*ask)(void *ctx);
     void *ctx;
     bool begun;
-    int signals;  /* -1 at first */
+    int signals; /* -1 at first */
+    /* One more server whose requests are answered before the lease is given back; NULL. */
+    struct kubeserver *beside;
     unsigned qps; /* requests a second to the API server, twice as many at once; 0: 200 */
     /* Made by the calls. */
     bool ended, lost; /* lost: the exit status is 1 */
+    bool hurried;     /* a second signal: nothing is waited for */
     char identity[128];
     struct kubeconfig config;
     struct kubeloop *loop;
@@ -46,6 +49,10 @@ int kubeprogram_run(struct kubeprogram *p);
 void kubeprogram_hang_up(struct kubeprogram *p);
 void kubeprogram_end(struct kubeprogram *p);
 /* The life of a program: begin(), the loop, end().  A failure of begin() is logged; end() frees
- * what there is in every case.  Both get p->ctx.  The exit status. */
+ * what there is in every case.  Both get p->ctx.  The exit status.
+ *
+ * A clean end of the lease's holder: bindings that wait are sent, what was sent is answered, and
+ * the lease is given back, so that the next holder begins at once.  Where that takes too long the
+ * lease runs out by itself: what was sent may still be done. */
 int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *err),
                      void (*end)(void *ctx));

@@ -166,6 +166,7 @@ static int begin_program(void *ctx, struct err *err)
 
     if (r == 0 && kubeserver_new(p->k.loop, &p->slurm_config, &slurm, &p->slurm) < 0)
         return err_nomem(err);
+    p->k.beside = p->slurm;
     return r;
 }
 

@@ -126,6 +126,21 @@ def test_two_operators_and_a_lease(op):
     op.ready(2, 40)
 
 
+def test_an_operator_that_ends_gives_its_lease_back(op):
+    def spec():
+        return (op.api.get("leases", "penstock-operator") or {}).get("spec", {})
+    op.kill()
+    op.start("-l", "default")
+    op.set(replicas=1)
+    op.ready(1)
+    assert spec()["holderIdentity"] and op.daemon.stop() == 0
+    assert spec()["holderIdentity"] == "" and spec()["leaseDurationSeconds"] == 1, spec()
+    op.start("-l", "default")
+    wait_until(lambda: spec()["holderIdentity"], "the next one holds it", 5)
+    op.change(replicas=2)
+    op.ready(2)
+
+
 def test_239_flapping_slurmrestd_does_not_stop_work(op):
     op.set(replicas=1)
     op.ready(1)

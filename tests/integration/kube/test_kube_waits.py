@@ -1,10 +1,12 @@
 """Every wait ends: what the bridge and the operator do when something does not come (src/kube/README.md has the table)."""
 
+import signal
+import threading
 import time
 
 import pytest
-from conftest import SLOW, wait_until
-from test_kube_bridge import CLUSTER, Bridge, bridge, external, rest  # noqa: F401  names of fixtures
+from conftest import SLOW, Daemon, wait_until
+from test_kube_bridge import CLUSTER, JOB, Bridge, bridge, external, lws, rest  # noqa: F401  names of fixtures
 
 
 @pytest.fixture
@@ -113,3 +115,134 @@ def test_an_api_server_that_is_back_is_asked_at_once(bridge):
     with bridge.api.store.lock:
         bridge.api.faults.clear()
     assert late_s(bridge, "a") < 5
+
+
+# ---- the end of a process that holds the lease
+
+@pytest.fixture
+def leading(external, rest, tmp_path):
+    with Bridge(external, rest, tmp_path, ("-l", "default")) as b:
+        wait_until(lambda: spec(b.api).get("holderIdentity"), "it holds the lease")
+        yield b
+
+
+def spec(api, name="penstock-bridge"):
+    lease = api.get("leases", name)
+    return lease["spec"] if lease else {}
+
+
+def second(b):
+    """Another one beside it, whose name is not yet in the lease."""
+    env = {**b.c.env, "SLURM_JWT_FILE": str(b.folder / "token")}
+    return Daemon("penstock-bridge", [*b.daemon.process.args], b.folder / "second.log", env)
+
+
+def test_a_bridge_that_ends_gives_its_lease_back(leading):
+    """The next begins at once, and counts as another holder."""
+    b = leading
+    before, other = spec(b.api), second(b)
+    try:
+        assert b.daemon.stop() == 0
+        after = spec(b.api)
+        assert after["holderIdentity"] == "" and after["leaseDurationSeconds"] == 1, after
+        assert before["leaseDurationSeconds"] == 15 and after["leaseTransitions"] == before["leaseTransitions"]
+        begun = time.monotonic()
+        wait_until(lambda: spec(b.api)["holderIdentity"], "the next one holds it")
+        assert time.monotonic() - begun < 10, "a lease that ran out was waited for"  # it asks every 2.5 s
+        now = spec(b.api)
+        assert now["holderIdentity"] != before["holderIdentity"] and now["leaseTransitions"] == before["leaseTransitions"] + 1
+    finally:
+        b.daemon = other
+    b.pod("a")
+    b.bound("a")
+
+
+def test_a_gang_that_is_being_bound_is_bound_before_the_end(leading):
+    b, gate, begun = leading, threading.Event(), threading.Event()
+    bind, seen = b.api.store.bind, []
+
+    def slowly(*binding):
+        seen.append(spec(b.api)["holderIdentity"])
+        begun.set()
+        gate.wait(30)
+        return bind(*binding)
+
+    b.api.store.bind = slowly
+    names = list(lws(b, 4))
+    assert begun.wait(30)
+    b.daemon.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: len(seen) == 4, "all four are asked for")
+    gate.set()
+    assert b.daemon.process.wait(20) == 0
+    assert all(b.node(n) for n in names), [b.node(n) for n in names]
+    assert spec(b.api)["holderIdentity"] == "" and all(seen), "the lease was held until the last was bound"
+
+
+def test_a_binding_without_an_answer_keeps_the_lease(leading):
+    """It may still be done: nobody else acts before the lease has run out."""
+    b, gate, begun = leading, threading.Event(), threading.Event()
+    bind = b.api.store.bind
+
+    def late(*binding):
+        begun.set()
+        gate.wait(60)
+        return bind(*binding)
+
+    b.api.store.bind = late
+    b.pod("a")
+    assert begun.wait(30)
+    try:
+        assert b.daemon.stop() == 0
+        kept = spec(b.api)
+        assert kept["holderIdentity"] and kept["leaseDurationSeconds"] == 15, kept
+    finally:
+        gate.set()
+        b.api.store.bind = bind
+    b.bound("a")
+
+
+def test_a_second_signal_is_not_kept_waiting(leading):
+    b, gate, begun = leading, threading.Event(), threading.Event()
+
+    def never(*_binding):
+        begun.set()
+        gate.wait(60)
+
+    b.api.store.bind, bind = never, b.api.store.bind
+    b.pod("a")
+    assert begun.wait(30)
+    try:
+        b.daemon.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)  # two signals that wait are one
+        b.daemon.process.send_signal(signal.SIGTERM)
+        started = time.monotonic()
+        assert b.daemon.process.wait(20) == 0
+        assert time.monotonic() - started < 2
+    finally:
+        b.api.store.bind = bind
+        gate.set()
+
+
+def test_a_bridge_that_was_held_back_does_nothing_more(leading, external):
+    """Paused for longer than its lease, it finds a job that has begun: the one that leads now has bound the pods."""
+    b, binders = leading, []
+    holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N8", "--exclusive", "-t", "60").out)
+    external.wait_state(holder, "RUNNING")
+    names = list(lws(b, 3))
+    wait_until(lambda: all(JOB in b.get(n)["metadata"]["labels"] for n in names), "they have a job that waits")
+    first, bind = b.daemon, b.api.store.bind
+    b.daemon = second(b)
+    first.process.send_signal(signal.SIGSTOP)
+    old = spec(b.api)["holderIdentity"]
+    wait_until(lambda: spec(b.api)["holderIdentity"] != old, "the other one leads", 40)
+
+    def note(namespace, name, binding):
+        binders.append(name)
+        return bind(namespace, name, binding)
+
+    b.api.store.bind = note
+    external.run("scancel", str(holder))
+    b.bound(*names)
+    first.process.send_signal(signal.SIGCONT)
+    assert first.process.wait(20) == 1, "it lost the lease"
+    assert sorted(binders) == sorted(names)

@@ -10,9 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/timefmt.h"
 
 static const char kubeconfig[] =
     "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
@@ -85,9 +89,115 @@ static void test_no_server(void **state)
     kubeprogram_end(&k); /* of what was not begun */
 }
 
+static void count_reply(void *ctx, const struct kubereply *reply)
+{
+    unsigned *n = ctx;
+
+    (void)reply;
+    ++*n;
+}
+
+static void end_loop(void *ctx)
+{
+    kubeloop_set_phase(ctx, KUBELOOP_ENDED);
+}
+
+/* A port that listens, whose caller is seen without being answered. */
+static int listen_here(char *url, size_t size)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+    assert_true(listen(fd, 5) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+    (void)snprintf(url, size, "http://127.0.0.1:%d", ntohs(at.sin_port));
+    return fd;
+}
+
+static void start_call(struct kubeserver *s, unsigned lane, unsigned *answers)
+{
+    const struct kubecall_spec spec = {
+        .method = "GET", .path = "/x", .lane = lane, .done = count_reply, .ctx = answers
+    };
+
+    assert_int_equal(kubecall_start(s, &spec, NULL), 0);
+}
+
+static void note_end(void *ctx, CURLcode result)
+{
+    bool *ended = ctx;
+
+    (void)result;
+    *ended = true;
+}
+
+/* The whole process was held back: what was about to be sent is not, once a timer that was due
+ * meanwhile ends the loop. */
+static void test_held_back(void **state)
+{
+    char url[64];
+    int fd = listen_here(url, sizeof(url));
+    struct kubeloop *loop = NULL;
+    bool ended = false;
+    struct kubeloop_transfer transfer = { note_end, &ended };
+    struct kubetimer expire = { .fn = end_loop };
+    CURL *easy = curl_easy_init();
+
+    assert_int_equal(kubeloop_new(&loop), 0);
+    assert_int_equal(curl_easy_setopt(easy, CURLOPT_URL, url), CURLE_OK);
+    assert_int_equal(kubeloop_add(loop, easy, &transfer), 0);
+    expire.ctx = loop;
+    kubeloop_arm(loop, &expire, now_mono_us());
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(kubeloop_turn(loop, 10), 0);
+    assert_int_equal(accept(fd, NULL, NULL), -1); /* nobody has come */
+    assert_false(ended);
+    kubeloop_remove(loop, easy);
+    curl_easy_cleanup(easy);
+    loop = kubeloop_free(loop);
+    assert_int_equal(close(fd), 0);
+}
+
+/* Which lanes are sent on the way to the end. */
+static void test_phases(void **state)
+{
+    static char url[] = "http://127.0.0.1:1";
+    struct kubeconfig config = { .server = url };
+    const struct kubeserver_options options = { .program = "t" };
+    static const unsigned long sent[] = {
+        [KUBELOOP_OPEN] = 3, [KUBELOOP_FINISHING] = 2, [KUBELOOP_CLOSED] = 1, [KUBELOOP_ENDED] = 0
+    };
+
+    for (enum kubeloop_phase phase = KUBELOOP_OPEN; phase <= KUBELOOP_ENDED; phase++) {
+        struct kubeloop *loop = NULL;
+        struct kubeserver *s = NULL;
+        unsigned answers = 0;
+
+        assert_int_equal(kubeloop_new(&loop), 0);
+        assert_int_equal(kubeserver_new(loop, &config, &options, &s), 0);
+        start_call(s, KUBECALL_URGENT, &answers);
+        start_call(s, KUBECALL_LEASE, &answers);
+        start_call(s, 3, &answers);
+        kubeloop_set_phase(loop, phase);
+        if (phase != KUBELOOP_ENDED)
+            assert_int_equal(kubeserver_owed(s), sent[phase]);
+        for (int i = 0; i < 200 && answers < sent[phase]; i++)
+            assert_int_equal(kubeloop_turn(loop, 50), 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(kubeloop_turn(loop, 1), 0);
+        assert_int_equal(kubeserver_sent(s), sent[phase]);
+        assert_int_equal(answers, sent[phase]);
+        s = kubeserver_free(s);
+        loop = kubeloop_free(loop);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(test_turns),
+                                               cmocka_unit_test(test_held_back),
+                                               cmocka_unit_test(test_phases),
                                                cmocka_unit_test(test_no_server) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
