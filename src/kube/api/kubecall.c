@@ -12,7 +12,8 @@
 #include "kube/api/kubecred.h"
 #include "kube/api/kubejson.h"
 
-#define JWT "SLURM_JWT=" /* as scontrol writes tokens */
+#define SLURM_NOT_BELIEVED 511 /* slurmrestd: what is behind it does not believe us */
+#define JWT "SLURM_JWT="       /* as scontrol writes tokens */
 #define TIMEOUT_MS 30000
 #define CONNECT_MS 10000L
 #define IN_FLIGHT 64u
@@ -64,6 +65,20 @@ int64_t kubereply_slurm_error(const struct kubereply *reply)
     const json_t *errors = json_object_get(reply->body, "errors");
 
     return kubejson_int(json_array_get(errors, 0), "error_number", 0);
+}
+
+bool kubereply_is_slurms(const struct kubereply *reply)
+{
+    int64_t error = kubereply_slurm_error(reply);
+
+    return reply->status && reply->status != SLURM_NOT_BELIEVED && reply->status != 401 && error &&
+           error != SLURM_UNREACHABLE;
+}
+
+bool kubereply_is_refusal(const struct kubereply *reply)
+{
+    return reply->status >= 400 && reply->status < 500 && reply->status != 404 &&
+           reply->status != 409 && reply->status != 429;
 }
 
 int kubeserver_new(struct kubeloop *loop, const struct kubeconfig *config,
@@ -319,7 +334,7 @@ static void end_call(void *ctx, CURLcode result)
         answer_call(c, &reply);
         return;
     }
-    if (status == 401 || status == 511) /* slurmrestd: what is behind it does not believe us */
+    if (status == 401 || status == SLURM_NOT_BELIEVED)
         kubecred_forget(c->s->cred);
     reply.status = (int)status;
     reply.retry_after_s = (int)MIN(after, 3600);

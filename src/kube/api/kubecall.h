@@ -55,6 +55,11 @@ struct kubereply {
 /* Of a reply of slurmrestd: the number of its first error, 0: it has none. */
 int64_t kubereply_slurm_error(const struct kubereply *reply);
 #define SLURM_UNREACHABLE 19008 /* slurmrestd has no slurmctld */
+/* Of a reply of slurmrestd: slurmctld, or slurmrestd, has something against the request; false: it
+ * was not looked at, as when nobody answers or our token is not believed. */
+bool kubereply_is_slurms(const struct kubereply *reply);
+/* Likewise of the API server: what is asked for is refused, not for now alone (404, 409, 429). */
+bool kubereply_is_refusal(const struct kubereply *reply);
 
 typedef void kubecall_fn(void *ctx, const struct kubereply *reply);
 /* A line of a stream, without its end.  Negative: the stream is ended, and done is called. */

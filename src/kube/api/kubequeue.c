@@ -1,18 +1,22 @@
 /* kubequeue.c - see kubequeue.h
  *
- * Rows that are due stand in a list; those that pause in a heap by time. */
+ * Rows that are due stand in a list; those that pause in a heap by time; those that failed in
+ * another list, the one that failed longest ago first. */
 #include "kube/api/kubequeue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubemap.h"
 
 #define AT_ONCE 16u
 #define FIRST_PAUSE_US INT64_C(50000)
 #define MOST_PAUSE_US (INT64_C(60) * USEC_PER_SEC)
+#define PROBE_US (INT64_C(2) * USEC_PER_SEC)
+#define FREED_AT_ONCE 16u /* by one that succeeds; each of them frees more */
 
 struct row {
     struct row *next;
@@ -20,6 +24,7 @@ struct row {
     int64_t due_mono_us; /* it pauses until then; 0: it does not */
     size_t place;        /* in the heap while it pauses */
     unsigned failures;
+    struct row *held_next, **held_link; /* among those that failed; link NULL: not there */
     char key[];
 };
 
@@ -32,6 +37,7 @@ struct kubequeue {
     struct row **heap; /* the one that is due first at [0] */
     size_t n_heap, heap_cap;
     struct row *first, **last;
+    struct row *held, **held_last;
     unsigned busy;
     struct kubetimer timer;
 };
@@ -53,6 +59,7 @@ int kubequeue_new(struct kubeloop *loop, const struct kubequeue_options *o, kube
     q->fn = fn;
     q->ctx = ctx;
     q->last = &q->first;
+    q->held_last = &q->held;
     q->timer = (struct kubetimer){ .fn = run_ready, .ctx = q };
     *ret = q;
     return 0;
@@ -201,31 +208,102 @@ int kubequeue_add_after(struct kubequeue *q, const char *key, int64_t after_us)
     return begin_pause(q, w, after_us);
 }
 
-void kubequeue_done(struct kubequeue *q, const char *key, bool ok)
+/* ---- rows that failed ------------------------------------------------------------------------ */
+
+/* False: it had not failed. */
+static bool let_go(struct kubequeue *q, struct row *w)
+{
+    if (!w->held_link)
+        return false;
+    *w->held_link = w->held_next;
+    if (w->held_next)
+        w->held_next->held_link = w->held_link;
+    else
+        q->held_last = w->held_link;
+    w->held_link = NULL;
+    return true;
+}
+
+/* It is the last of them; the first one is tried soon. */
+static void hold_row(struct kubequeue *q, struct row *w)
+{
+    (void)let_go(q, w); /* it may have been the first */
+    w->held_next = NULL;
+    w->held_link = q->held_last;
+    *q->held_last = w;
+    q->held_last = &w->held_next;
+    if (q->held->due_mono_us > now_mono_us() + PROBE_US)
+        (void)begin_pause(q, q->held, PROBE_US); /* there is room: it paused */
+}
+
+/* What kept them from being done may be over. */
+static void free_some(struct kubequeue *q)
+{
+    unsigned n = 0;
+
+    for (struct row *w = q->held; w && n < FREED_AT_ONCE; w = w->held_next)
+        if (w->due_mono_us && !w->busy) {
+            make_ready(q, w);
+            n++;
+        }
+}
+
+static struct row *end_work(struct kubequeue *q, const char *key)
 {
     struct row *w = kubemap_get(&q->rows, key);
-    int64_t pause = q->o.first_pause_us;
 
     if (!w || !w->busy)
-        return;
+        return NULL;
     w->busy = false;
     q->busy--;
     if (q->first)
         kubeloop_arm(q->loop, &q->timer, now_mono_us());
-    w->failures = ok ? 0 : w->failures + 1;
+    return w;
+}
+
+static void pause_failed(struct kubequeue *q, struct row *w)
+{
+    int64_t pause = q->o.first_pause_us;
+
+    w->failures++;
     for (unsigned i = 1; i < w->failures && pause < q->o.most_pause_us; i++)
         pause *= 2;
-    if (!ok) {
-        w->again = false;
-        if (begin_pause(q, w, pause < q->o.most_pause_us ? pause : q->o.most_pause_us) == 0)
-            return;
+    w->again = false;
+    if (begin_pause(q, w, MIN(pause, q->o.most_pause_us)) < 0)
         make_ready(q, w); /* no memory for the pause: at once is better than never */
-    } else if (w->again) {
+}
+
+void kubequeue_done(struct kubequeue *q, const char *key, bool ok)
+{
+    struct row *w = end_work(q, key);
+
+    if (!w)
+        return;
+    if (!ok) {
+        pause_failed(q, w);
+        hold_row(q, w);
+        return;
+    }
+    w->failures = 0;
+    if (let_go(q, w))
+        free_some(q);
+    if (w->again) {
         w->again = false;
         make_ready(q, w);
     } else if (!w->due_mono_us && !w->ready) {
         free(kubemap_take(&q->rows, key));
     }
+}
+
+void kubequeue_refuse(struct kubequeue *q, const char *key)
+{
+    struct row *w = end_work(q, key);
+
+    if (!w)
+        return;
+    pause_failed(q, w);
+    if (let_go(q, w))
+        free_some(q);
 }
 
 static void hurry_row(void *ctx, const char *key, void *row)

@@ -1,7 +1,11 @@
 /* kubequeue.h - work to be done, a row a UID, with a pause that grows while it fails
  *
  * A key stands in the queue once, however often it is added.  A key that is added while its work is
- * under way is done again afterwards, never at the same time.  One thread: the loop's. */
+ * under way is done again afterwards, never at the same time.
+ *
+ * Works that fail may all fail for one reason, a server that does not do what it is asked: one of
+ * them, in turns, is tried every two seconds, however long its own pause is, and each that succeeds
+ * has some of the others tried at once.  One thread: the loop's. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +33,8 @@ int kubequeue_add(struct kubequeue *q, const char *key);
 int kubequeue_add_after(struct kubequeue *q, const char *key, int64_t after_us);
 /* The work of a key is done; ok false: it is tried again after its pause. */
 void kubequeue_done(struct kubequeue *q, const char *key, bool ok);
+/* It is not done, and that was the answer: it is tried again after its pause, and no earlier. */
+void kubequeue_refuse(struct kubequeue *q, const char *key);
 /* What kept works from being done may be over: those that failed are tried at once. */
 void kubequeue_hurry(struct kubequeue *q);
 /* Keys that wait, are under way, or pause. */

@@ -35,6 +35,8 @@ struct gang {
     unsigned requests;    /* of the action under way */
     bool deciding;        /* the action starts its requests: it cannot end yet */
     bool failed;          /* one of them */
+    bool refused_it;      /* ... by an answer: it is no server that does not do its work */
+    bool in_part;         /* some of its pods are bound, and others are not yet */
     unsigned owner_waits; /* how often the job's options were waited for */
     char *told;           /* the last sentence on its pods */
     char *excluded;       /* as slurmctld was told last; NULL: not by us */

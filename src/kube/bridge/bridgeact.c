@@ -7,12 +7,22 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "kube/api/kubejson.h"
+#include "kube/bridge/bridgegang.h"
 #include "kube/claim/podread.h"
+
+#define IN_PART_US INT64_C(500000)
 
 void bridgeact_end(struct gang *g)
 {
-    if (!g->requests && !g->deciding)
+    if (g->requests || g->deciding)
+        return;
+    if (g->failed && g->refused_it)
+        kubequeue_refuse(g->b->queue, g->key);
+    else
         kubequeue_done(g->b->queue, g->key, !g->failed);
+    if (g->failed && g->in_part &&
+        !g->refused_it) /* nodes are used by some pods, which wait for the others */
+        bridgegang_wake(g->b, g->key, IN_PART_US);
 }
 
 /* 404: the pod is gone, which its watch tells; 409: it has changed, likewise. */
@@ -23,6 +33,7 @@ void bridgeact_take(void *ctx, const struct kubereply *reply)
     g->requests--;
     if ((reply->status < 200 || reply->status > 299) && reply->status != 404) {
         g->failed = true;
+        g->refused_it = g->refused_it || kubereply_is_refusal(reply);
         log_limited(LOG_VERBOSE, "%s: %d %s", g->key, reply->status, reply->text);
     }
     bridgeact_end(g);

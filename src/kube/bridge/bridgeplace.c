@@ -197,6 +197,7 @@ static void take_bound(void *ctx, const struct kubereply *reply)
         free(g->refused);
         g->refused = strdup(text); /* without memory nothing is told */
     }
+    g->in_part = g->in_part || (reply->status >= 200 && reply->status <= 299);
     bridgeact_take(g, reply);
 }
 
@@ -257,6 +258,7 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
         bridgeplace_give_up(g, v, "its pods could not be bound");
         return;
     }
+    g->in_part = has_bound(v);
     g->sent_job = v->job->id;
     g->sent_mono_us = now_mono_us();
     json_array_foreach(places, i, one)

@@ -46,6 +46,7 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
         bool refused = first && reply->status && kubereply_slurm_error(reply) != SLURM_UNREACHABLE;
 
         g->failed = true; /* sent again with the same key */
+        g->refused_it = kubereply_is_slurms(reply);
         if (refused && bridgenear_unplan(g)) {
             bridgeact_end(g); /* it may be refused for the planned node alone */
             return;

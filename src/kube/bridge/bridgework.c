@@ -215,7 +215,7 @@ void bridgework_do(void *ctx, const char *key)
         return;
     }
     if (!bridgegang_is_ready(b)) {
-        g->failed = false;
+        g->failed = g->refused_it = false;
         g->deciding = true;
         (void)tell_silence(g, pods);
         g->deciding = false;
@@ -226,7 +226,7 @@ void bridgework_do(void *ctx, const char *key)
         adopt_label(g, pods);
     job = find_job(g);
     v = (struct podgang_view){ pods, bridgegroup_least(b, pods), job };
-    g->failed = false;
+    g->failed = g->refused_it = g->in_part = false;
     g->deciding = true;
     if (v.job)
         bridgeleave_let_go(b, v.job);

@@ -55,7 +55,10 @@ void opapply_finish(struct opwork *w)
     if (w->deciding || w->requests)
         return;
     error = w->failed ? NULL : kubemap_take(&op->errors, w->uid);
-    kubequeue_done(op->queue, w->uid, !w->failed);
+    if (w->failed && w->denied)
+        kubequeue_refuse(op->queue, w->uid);
+    else
+        kubequeue_done(op->queue, w->uid, !w->failed);
     if (error)
         (void)kubequeue_add(op->queue, w->uid); /* so that the status says so */
     else if (w->wake_s && !w->failed)
@@ -161,6 +164,7 @@ static void take_reply(void *ctx, const struct kubereply *reply)
         tell_done(s, reply->status >= 200 && reply->status <= 299, reply->text);
     if ((reply->status < 200 || reply->status > 299) && !gone) {
         (void)snprintf(text, sizeof(text), "the API server: %d %.200s", reply->status, reply->text);
+        w->denied = w->denied || kubereply_is_refusal(reply);
         opapply_fail(w, text);
     }
     opapply_end(s);
@@ -230,6 +234,7 @@ static void refuse_foreign(struct opwork *w, const json_t *object)
 
     (void)snprintf(text, sizeof(text), "%s %.200s is there already, and belongs to another",
                    kubejson_text(object, "kind"), kubejson_name(object));
+    w->denied = true;
     opapply_fail(w, text);
 }
 

@@ -58,6 +58,7 @@ struct opwork {
     enum opkind kind;
     unsigned requests;
     bool deciding, failed;
+    bool denied;             /* ... by an answer: it is no server that does not do its work */
     bool refused;            /* a field was changed that may not change */
     bool ready, progressing; /* for the conditions */
     char reason[64], text[400];

@@ -201,6 +201,7 @@ static void take_change(void *ctx, const struct kubereply *reply)
 
         (void)snprintf(text, sizeof(text), "slurmrestd: node %.100s: %.150s", name,
                        kubejson_text(first, "error"));
+        m->w->denied = m->w->denied || kubereply_is_slurms(reply);
         opapply_fail(m->w, text);
     } else if (reply->status == 200) {
         tell_node(m->w, m->act);
@@ -236,6 +237,7 @@ static void take_prune(void *ctx, const struct kubereply *reply)
     } else if (reply->status >= 400 && !slurmnodes_says_gone(reply)) {
         (void)snprintf(text, sizeof(text), "slurmrestd: node %.100s: %.150s", name,
                        kubejson_text(first, "error"));
+        m->w->denied = m->w->denied || kubereply_is_slurms(reply);
         opapply_fail(m->w, text);
     }
     opapply_end(m);

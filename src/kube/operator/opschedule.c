@@ -60,6 +60,7 @@ static void take_changed(void *ctx, const struct kubereply *reply)
     if (!is_answered(reply)) {
         (void)snprintf(text, sizeof(text), "slurmrestd: reservation %.200s: %.150s",
                        kubejson_text(m->act, "name"), *said ? said : reply->text);
+        m->w->denied = m->w->denied || kubereply_is_slurms(reply);
         opapply_fail(m->w, text);
     } else {
         (void)snprintf(text, sizeof(text), "Reservation %.250s is %s",

@@ -1,6 +1,7 @@
 """Every wait ends: what the bridge and the operator do when something does not come (src/kube/README.md has the table)."""
 
 import signal
+import socket
 import threading
 import time
 
@@ -115,6 +116,88 @@ def test_an_api_server_that_is_back_is_asked_at_once(bridge):
     with bridge.api.store.lock:
         bridge.api.faults.clear()
     assert late_s(bridge, "a") < 5
+
+
+def test_an_api_server_that_refuses_writes_alone(bridge):
+    """Watches live on, so that nobody tells when writes are done again: some are tried all the time."""
+    bridge.pod("before")
+    bridge.bound("before")
+    bridge.api.fault(500, "PATCH", "/pods", times=1000000)
+    for i in range(6):
+        bridge.pod(f"p{i}")
+    outlast(bridge, 14)
+    with bridge.api.store.lock:
+        bridge.api.faults.clear()
+    assert max(late_s(bridge, f"p{i}") for i in range(6)) < 5
+
+
+class Gate:
+    """Before slurmrestd: while it is shut it answers submissions with 503, and lets all else pass, the stream of changes too."""
+
+    def __init__(self, rest):
+        self.rest, self.shut, self.refused, self.passed = rest, False, 0, []
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def __getattr__(self, name):
+        return getattr(self.rest, name)
+
+    def serve(self):
+        while True:
+            try:
+                threading.Thread(target=self.take, args=(self.socket.accept()[0],), daemon=True).start()
+            except OSError:
+                return
+
+    def take(self, caller):
+        head = caller.recv(65536)
+        if self.shut and head.startswith(b"POST"):
+            self.refused += 1
+            caller.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            caller.close()
+            return
+        behind = socket.create_connection(("127.0.0.1", self.rest.port))
+        behind.sendall(head)
+        if b"/watch" not in head:
+            self.passed.append(caller)
+        threading.Thread(target=self.pipe, args=(caller, behind), daemon=True).start()
+        self.pipe(behind, caller)
+
+    def pipe(self, one, other):
+        try:
+            while data := one.recv(65536):
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.shut = True
+        for caller in self.passed:  # what is kept open for the next request
+            try:
+                caller.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def test_a_slurmrestd_that_refuses_writes_alone(external, rest, tmp_path):
+    gate = Gate(rest)
+    with Bridge(external, gate, tmp_path) as b:
+        b.pod("before")
+        b.bound("before")
+        gate.close()
+        for i in range(6):
+            b.pod(f"p{i}")
+        outlast(b, 14)
+        assert gate.refused > 6
+        gate.shut = False
+        assert max(late_s(b, f"p{i}") for i in range(6)) < 5
+    gate.socket.close()
 
 
 # ---- the end of a process that holds the lease

@@ -153,6 +153,41 @@ static void test_hurry(void **state)
     p.loop = kubeloop_free(p.loop);
 }
 
+/* Of works that fail one is tried every two seconds, in turns; when one succeeds the others are
+ * tried at once, but not what was refused. */
+static void test_probe(void **state)
+{
+    const struct kubequeue_options o = { .at_once = 8, .first_pause_us = 40 * USEC_PER_SEC };
+    struct play p = { .hold = true };
+    int64_t begun = now_mono_us();
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&p.loop), 0);
+    assert_int_equal(kubequeue_new(p.loop, &o, do_work, &p, &p.q), 0);
+    for (const char *key = "abcn"; *key; key++)
+        assert_int_equal(kubequeue_add(p.q, (char[]){ *key, '\0' }), 0);
+    run_until(&p, "abcn");
+    for (const char *key = "abc"; *key; key++)
+        kubequeue_done(p.q, (char[]){ *key, '\0' }, false);
+    kubequeue_refuse(p.q, "n");
+    run_until(&p, "abcna");
+    assert_true(now_mono_us() - begun >= 2 * USEC_PER_SEC);
+    kubequeue_done(p.q, "a", false); /* its turn is over */
+    run_until(&p, "abcnab");
+    assert_true(now_mono_us() - begun >= 4 * USEC_PER_SEC);
+    kubequeue_done(p.q, "b", true);
+    run_until(&p, "abcnabca");
+    kubequeue_refuse(p.q, "c"); /* an answer */
+    kubequeue_done(p.q, "a", true);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(kubeloop_turn(p.loop, 10), 0);
+    assert_string_equal(p.order, "abcnabca");
+    assert_int_equal(kubequeue_count(p.q), 2); /* c and n have their own pauses */
+    assert_true(now_mono_us() - begun < 20 * USEC_PER_SEC);
+    p.q = kubequeue_free(p.q);
+    p.loop = kubeloop_free(p.loop);
+}
+
 static void test_pauses(void **state)
 {
     struct play p = { 0 };
@@ -277,8 +312,9 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),  cmocka_unit_test(test_queue), cmocka_unit_test(test_hurry),
-        cmocka_unit_test(test_pauses), cmocka_unit_test(test_away),  cmocka_unit_test(test_events),
+        cmocka_unit_test(test_paths),  cmocka_unit_test(test_queue),  cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_probe),  cmocka_unit_test(test_pauses), cmocka_unit_test(test_away),
+        cmocka_unit_test(test_events),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
