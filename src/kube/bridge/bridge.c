@@ -36,6 +36,13 @@ static void wake_one(void *ctx, const char *key, void *gang)
     bridgegang_wake(ctx, key, 0);
 }
 
+/* Some of its pods use their nodes, and wait for the others. */
+static void wake_in_part(void *ctx, const char *key, void *gang)
+{
+    if (bridgegang_is_in_part(gang))
+        bridgegang_wake(ctx, key, 0);
+}
+
 static void wake_all(void *ctx)
 {
     struct bridge *b = ctx;
@@ -43,6 +50,7 @@ static void wake_all(void *ctx)
     bridgenodes_begin(b->externals);
     if (!bridgegang_is_ready(b))
         return;
+    kubemap_walk(&b->gangs, wake_in_part, b); /* they go first */
     kubemap_walk(&b->gangs, wake_one, b);
     slurmlink_look_again(b->slurm);
 }

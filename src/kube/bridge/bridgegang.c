@@ -9,6 +9,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 #define SILENCE_US (60 * USEC_PER_SEC)
 
@@ -81,6 +82,22 @@ bool bridgegang_is_ready(const struct bridge *b)
            (!b->workloads || is_whole(b->workloads)) &&
            (!b->o.devices ||
             (is_whole(b->device_claims) && is_whole(b->slices) && is_whole(b->device_classes)));
+}
+
+bool bridgegang_is_in_part(const struct gang *g)
+{
+    bool bound = false, waits = false;
+    const char *uid;
+    json_t *one;
+
+    json_object_foreach(g->uids, uid, one)
+    {
+        const json_t *pod = kubeinformer_by_uid(g->b->pods, uid);
+
+        bound = bound || (pod && podread_is_bound(pod) && !podread_is_over(pod));
+        waits = waits || (pod && podread_is_waiting(pod));
+    }
+    return bound && waits;
 }
 
 void bridgegang_note_bad(struct gang *g, const char *node)

@@ -8,6 +8,8 @@ struct gang *bridgegang_find(struct bridge *b, const char *key);
 void bridgegang_free(void *gang);
 /* Is everything known that decisions are made of? */
 bool bridgegang_is_ready(const struct bridge *b);
+/* Are some of its pods bound, and others not yet? */
+bool bridgegang_is_in_part(const struct gang *g);
 /* Are pods to be told that slurmrestd has been away for long?  The API server is there. */
 bool bridgegang_is_deaf(const struct bridge *b);
 /* Has the gang's job waited for this longer than it may?  The wait begins with the first question,

@@ -31,7 +31,12 @@ struct program {
     struct kubeserver *slurm;
     struct bridge *bridge;
     bool served[KINDS]; /* kinds that the API server knows */
-    unsigned asked;     /* about so many */
+    struct kind_asked {
+        struct program *p;
+        unsigned at;
+    } kinds[KINDS];
+    unsigned asked;  /* about so many just now */
+    bool unanswered; /* about one */
 };
 
 static const char usage[] =
@@ -124,20 +129,20 @@ static const struct kubekind *const optional[KINDS] = { &bridge_groups, &bridge_
                                                         &bridge_jobsets, &bridge_slices,
                                                         &bridge_workloads };
 
-static void ask_kinds(void *ctx);
-
 static void take_kind(void *ctx, const struct kubereply *reply)
 {
-    struct program *p = ctx;
+    struct kind_asked *k = ctx;
+    struct program *p = k->p;
 
     if (reply->status != 200 && reply->status != 404) {
         log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
-        kubeprogram_again(&p->k, USEC_PER_SEC);
-        return;
+        p->unanswered = true;
     }
-    p->served[p->asked] = reply->status == 200 && kubeapi_serves(reply->body, optional[p->asked]);
-    if (++p->asked < KINDS)
-        ask_kinds(p);
+    p->served[k->at] = reply->status == 200 && kubeapi_serves(reply->body, optional[k->at]);
+    if (--p->asked > 0)
+        return;
+    if (p->unanswered)
+        kubeprogram_again(&p->k, USEC_PER_SEC);
     else
         begin_bridge(p);
 }
@@ -146,12 +151,17 @@ static void take_kind(void *ctx, const struct kubereply *reply)
 static void ask_kinds(void *ctx)
 {
     struct program *p = ctx;
-    const struct kubekind *kind;
 
-    if (p->asked == KINDS)
-        p->asked = 0; /* the bridge could not begin */
-    kind = optional[p->asked];
-    if (kubeapi_discover(p->k.kube, kind->group, kind->version, take_kind, p) < 0)
+    p->unanswered = false;
+    for (unsigned i = 0; i < KINDS; i++) {
+        p->kinds[i] = (struct kind_asked){ p, i };
+        if (kubeapi_discover(p->k.kube, optional[i]->group, optional[i]->version, take_kind,
+                             &p->kinds[i]) == 0)
+            p->asked++;
+        else
+            p->unanswered = true;
+    }
+    if (!p->asked)
         kubeprogram_again(&p->k, USEC_PER_SEC);
 }
 
