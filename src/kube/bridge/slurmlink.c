@@ -24,6 +24,8 @@
 #define ID_TEXT 16u
 #define AGAIN_US USEC_PER_SEC
 #define NO_SUCH_JOB 2017
+#define JOB_BYTES 1024u /* of a job without texts */
+#define TREE_TIMES 8u   /* what a JSON text takes as a tree */
 
 struct slurmlink {
     const char *bridge;
@@ -31,6 +33,7 @@ struct slurmlink {
     struct kubeloop *loop;
     struct slurmlink_heard heard;
     struct kubemap jobs; /* by number */
+    size_t bytes;        /* about what they take */
     char *cursor, *page;
     bool list_wanted, listing, is_synced;
     bool away; /* the stream says that slurmctld is */
@@ -60,6 +63,7 @@ int slurmlink_new(struct kubeserver *s, const char *bridge, const struct slurmli
     l->loop = kubeserver_loop(s);
     l->lost_us = now_mono_us();
     l->heard = *heard;
+    l->heard.bytes_most = heard->bytes_most ? heard->bytes_most : SLURMLINK_BYTES_MOST;
     l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
     l->list = (struct kubetimer){ .fn = ask_page, .ctx = l };
     l->again = (struct kubetimer){ .fn = tell_kept, .ctx = l };
@@ -130,11 +134,30 @@ void slurmlink_forget(struct slurmlink *l, uint32_t id)
 
     write_id(id, key);
     job = kubemap_take(&l->jobs, key);
-    if (job)
-        free_job(job);
+    if (!job)
+        return;
+    l->bytes -= job->bytes;
+    free_job(job);
+}
+
+size_t slurmlink_bytes(const struct slurmlink *l)
+{
+    return l->bytes;
 }
 
 /* ---- what is told of a job ------------------------------------------------------------------- */
+
+/* Is there room for a job of this size, instead of what it takes now? */
+static bool has_room(const struct slurmlink *l, size_t now, size_t size)
+{
+    if (size <= now || l->bytes - now + size <= l->heard.bytes_most)
+        return true;
+    log_seldom(LOG_ERROR,
+               "slurmrestd tells of %zu jobs of pods: more than %zu MiB are not kept, and what is "
+               "told beyond is left alone",
+               l->jobs.n, l->heard.bytes_most >> 20);
+    return false;
+}
 
 static struct slurmjob *find_job(struct slurmlink *l, uint32_t id)
 {
@@ -143,6 +166,8 @@ static struct slurmjob *find_job(struct slurmlink *l, uint32_t id)
 
     if (job)
         return job;
+    if (!has_room(l, 0, JOB_BYTES))
+        return NULL;
     job = calloc(1, sizeof(*job));
     write_id(id, key);
     if (!job || kubemap_put(&l->jobs, key, job) < 0) {
@@ -150,7 +175,19 @@ static struct slurmjob *find_job(struct slurmlink *l, uint32_t id)
         return NULL;
     }
     job->id = id;
+    job->bytes = JOB_BYTES;
+    l->bytes += JOB_BYTES;
     return job;
+}
+
+static size_t size_of(const json_t *one, const json_t *comment)
+{
+    static const char *const texts[] = { "nodes", "excluded_nodes", "partition", "state_reason" };
+    size_t n = JOB_BYTES + (comment ? strlen(kubejson_text(one, "admin_comment")) * TREE_TIMES : 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        n += strlen(kubejson_text(one, texts[i]));
+    return n;
 }
 
 static enum slurmjob_state state_of(const char *word)
@@ -205,11 +242,17 @@ static void take_job(struct slurmlink *l, const json_t *one)
     const char *word = json_string_value(json_array_get(json_object_get(one, "job_state"), 0));
     _cleanup_json_ json_t *comment =
         jobmake_read_comment(kubejson_text(one, "admin_comment"), l->bridge);
+    const struct slurmjob *known;
     struct slurmjob *job;
+    size_t size;
 
     if (id <= 0 || id > UINT32_MAX || !word || state_of(word) == SLURMJOB_UNKNOWN)
         return;
-    if (!comment && !slurmlink_job(l, (uint32_t)id))
+    known = slurmlink_job(l, (uint32_t)id);
+    if (!comment && !known)
+        return;
+    size = MAX(size_of(one, comment), known ? known->bytes : 0); /* it may keep its comment */
+    if (!has_room(l, known ? known->bytes : 0, size))
         return;
     job = find_job(l, (uint32_t)id);
     if (!job || !keep_text(&job->nodes, kubejson_text(one, "nodes")) ||
@@ -218,6 +261,8 @@ static void take_job(struct slurmlink *l, const json_t *one)
         !keep_text(&job->partition, kubejson_text(one, "partition")) ||
         !keep_text(&job->reason, kubejson_text(one, "state_reason")))
         return;
+    l->bytes += size - job->bytes;
+    job->bytes = size;
     job->state = state_of(word);
     job->holds = job->state == SLURMJOB_ENDED && has_word(one, "COMPLETING");
     job->start_s = kubejson_int(one, "start_time.number", 0);

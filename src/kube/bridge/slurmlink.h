@@ -5,12 +5,15 @@
  *
  * What is not answered is not known: a job keeps the state that was last told.  A job is gone only
  * when slurmctld itself said twice, SLURMLINK_SURE_US apart, that it has no such job.
+ *
+ * What is kept of jobs has a limit: a slurmrestd that tells of ever more is not believed.
  * One thread: the loop's. */
 #pragma once
 
 #include "kube/api/kubecall.h"
 
 #define SLURMLINK_SURE_US INT64_C(2000000)
+#define SLURMLINK_BYTES_MOST (UINT64_C(1) << 30) /* of jobs, about: some 300,000 gangs of 8 */
 
 enum slurmjob_state {
     SLURMJOB_UNKNOWN, /* not told yet */
@@ -34,6 +37,7 @@ struct slurmjob {
     bool holds;        /* it has ended, and has its nodes yet */
     bool letting_go;   /* that is being asked for */
     bool let_go;       /* slurmctld was told that its nodes are free */
+    size_t bytes;      /* about what it takes */
 };
 
 struct slurmlink;
@@ -46,12 +50,15 @@ struct slurmlink_heard {
     void (*synced)(void *ctx);                 /* the first list is whole, or all answer again */
     void (*back)(void *ctx);                   /* they answer again, however soon */
     void *ctx;
+    size_t bytes_most; /* 0: SLURMLINK_BYTES_MOST */
 };
 
 /* s stays the caller's and is freed first.  bridge: whose jobs are ours; borrowed.  -ENOMEM. */
 int slurmlink_new(struct kubeserver *s, const char *bridge, const struct slurmlink_heard *heard,
                   struct slurmlink **ret);
 struct slurmlink *slurmlink_free(struct slurmlink *l); /* always NULL */
+/* About the memory of all jobs that are kept. */
+size_t slurmlink_bytes(const struct slurmlink *l);
 bool slurmlink_is_synced(const struct slurmlink *l);
 /* For how long no stream has told anything; 0: one does. */
 int64_t slurmlink_silence_us(const struct slurmlink *l);
