@@ -91,6 +91,14 @@ static const json_t *controller_of(const struct bridge *b, const json_t *pod, bo
     return set ? set : job;
 }
 
+int64_t bridgegroup_deadline_s(const struct bridge *b, const json_t *pod)
+{
+    bool missing;
+    const json_t *job = owner_of(b->jobs, &kubekind_jobs, pod, &missing);
+
+    return job ? MAX(0, kubejson_int(job, "spec.activeDeadlineSeconds", 0)) : 0;
+}
+
 /* The Workload that the PodGroup was made of; NULL: none. */
 static const json_t *workload_of(const struct bridge *b, const json_t *group, bool *missing)
 {

@@ -13,3 +13,5 @@ int64_t bridgegroup_least(const struct bridge *b, const json_t *pods);
  * the pod's controller too, and those of its Workload, which come last.  *missing is set when one
  * was not told yet.  The caller's reference; NULL: no memory. */
 json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing);
+/* For how many seconds the Job that owns the pod may run; 0: no Job says it. */
+int64_t bridgegroup_deadline_s(const struct bridge *b, const json_t *pod);

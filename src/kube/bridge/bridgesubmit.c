@@ -193,6 +193,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
                           .mcs = g->b->o.mcs,
                           .excluded = excluded,
                           .attempt = podgang_attempt(v->pods),
+                          .deadline_s = bridgegroup_deadline_s(g->b, first),
                           .classes = g->b->o.classes,
                           .rules = g->b->o.rules,
                           .identity =

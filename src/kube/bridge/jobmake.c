@@ -255,6 +255,8 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
         r = set_identity(job, m, err);
     if (r == 0)
         r = set_class(job, m);
+    if (r == 0 && m->deadline_s > 0)
+        r = set_new(job, "time_limit", number_of(MIN((m->deadline_s - 1) / 60 + 1, INT32_MAX)));
     if (r == 0)
         r = set_notes(job, m->root, err);
     if (r == 0)

@@ -20,6 +20,7 @@ struct jobmake {
     const char *mcs;       /* NULL: none */
     const char *excluded;  /* a list of nodes; "" or NULL: none */
     int64_t attempt;
+    int64_t deadline_s;    /* of the Job that owns the pods: its time limit; 0: none */
     bool identity;         /* the root's annotations user-id and group-id are believed */
     const json_t *classes; /* of priorities: array of name, qos, partition; NULL: none */
     const json_t *rules;   /* podidentity_read(); NULL or empty: pods may be anybody's */

@@ -561,13 +561,28 @@ def test_jobset(bridge, external):
         return [{"apiVersion": version, "kind": kind, "name": of["metadata"]["name"], "uid": of["metadata"]["uid"], "controller": True}]
     top = bridge.api.create("jobsets", {"metadata": {"name": "set", "namespace": "default", "annotations": {OPTION + "job-name": "of-the-set"}}})
     job = bridge.api.create("jobs", {"metadata": {"name": "set-a-0", "namespace": "default",
-                                                  "ownerReferences": owner("JobSet", "jobset.x-k8s.io/v1alpha2", top)}})
+                                                  "ownerReferences": owner("JobSet", "jobset.x-k8s.io/v1alpha2", top)},
+                                     "spec": {"activeDeadlineSeconds": 61}})
     pod = {"metadata": {"name": "set-a-0-x", "namespace": "default", "ownerReferences": owner("Job", "batch/v1", job)},
            "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [{"name": "c", "image": "i"}]}}
     wait_until(lambda: "are placed by" in (bridge.folder / "bridge.log.stderr").read_text(), "the bridge has begun")
     bridge.api.create("pods", pod)
     bridge.bound("set-a-0-x")
-    assert "JobName=of-the-set" in external.run("scontrol", "show", "job", str(bridge.job("set-a-0-x"))).out
+    text = external.run("scontrol", "show", "job", str(bridge.job("set-a-0-x"))).out
+    assert "JobName=of-the-set" in text and "TimeLimit=00:02:00" in text
+
+
+@pytest.mark.parametrize("seconds, option, limit", [(60, None, "00:01:00"), (90, None, "00:02:00"), (90, "5", "00:05:00"), (0, None, "UNLIMITED")])
+def test_deadline_of_a_job(bridge, external, seconds, option, limit):
+    """For how long a Job may be active is its time limit, in whole minutes, unless an annotation says another one."""
+    job = bridge.api.create("jobs", {"metadata": {"name": "j", "namespace": "default", "annotations": option and {OPTION + "timelimit": option}},
+                                     "spec": {"activeDeadlineSeconds": seconds}})
+    bridge.api.create("pods", {
+        "metadata": {"name": "j-x", "namespace": "default", "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": job["metadata"]["uid"], "controller": True}]},
+        "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [{"name": "c", "image": "i"}]}})
+    bridge.bound("j-x")
+    assert f"TimeLimit={limit}" in external.run("scontrol", "show", "job", str(bridge.job("j-x"))).out
 
 
 @pytest.mark.parametrize("args,text", [
