@@ -187,6 +187,28 @@ static int compare_words(const void *a, const void *b)
     return strcmp(((const struct conf_word *)a)->key, ((const struct conf_word *)b)->key);
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Features in order, each once: the set's own name may be said again. */
+static void sort_features(struct conf_word *word)
+{
+    char copy[sizeof(word->value)], *names[sizeof(copy) / 2 + 1], *next = copy, *name;
+    size_t n = 0, at = 0;
+
+    memcpy(copy, word->value, sizeof(copy));
+    while ((name = strsep(&next, ",")))
+        if (*name)
+            names[n++] = name;
+    qsort(names, n, sizeof(*names), compare_texts);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+            at += (size_t)snprintf(word->value + at, sizeof(word->value) - at, "%s%s",
+                                   at ? "," : "", names[i]); /* never longer than it was */
+}
+
 /* What stands behind --conf, in order of keys.  A word without a value is never written: what comes
  * behind it would be taken for its value. */
 static int write_conf(const json_t *nodeset, const json_t *node, struct strbuf *out)
@@ -208,6 +230,7 @@ static int write_conf(const json_t *nodeset, const json_t *node, struct strbuf *
     }
     if (topology && *topology && !strpbrk(topology, " '\"\n"))
         add_word(w, "Topology", 8, topology, strlen(topology));
+    sort_features(&w->words[0]);
     qsort(w->words, w->n, sizeof(w->words[0]), compare_words);
     for (size_t i = 0; i < w->n; i++)
         strbuf_addf(out, "%s%s=%s", i ? " " : "", w->words[i].key, w->words[i].value);

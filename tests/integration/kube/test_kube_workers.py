@@ -123,3 +123,11 @@ def test_an_hpa_finds_what_it_needs(op):
     op.api.store.scale("nodesets", "default", "w", {"spec": {"replicas": 2}})
     op.ready(2)
     assert PREFIX + "pod-index" in op.api.get("pods", "w-1")["metadata"]["labels"]
+
+
+def test_features_are_named_once(op):
+    """In order, with the set's own name, whichever key of extraConf says them."""
+    op.set(replicas=1, extraConf="Feature=fast,w Weight=3 Features=big,fast")
+    pod = wait_until(lambda: op.api.get("pods", "w-0"), "it is made")
+    args = pod["spec"]["containers"][0]["args"]
+    assert args[args.index("--conf") + 1] == "'Features=big,fast,w Weight=3'"
