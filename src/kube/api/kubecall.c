@@ -17,6 +17,7 @@
 #define TIMEOUT_MS 30000
 #define CONNECT_MS 10000L
 #define IN_FLIGHT 64u
+#define SPARE_MOST 64u
 
 struct kubecall {
     struct kubeserver *s;
@@ -56,6 +57,8 @@ struct kubeserver {
     int64_t held_mono_us; /* Retry-After: the lease and lane 0 alone go before */
     unsigned long sent;
     struct kubetimer timer;
+    CURL *spare[SPARE_MOST]; /* of requests that are over: a new one costs memory of many KiB */
+    unsigned n_spare;
 };
 
 static void send_waiting(void *ctx);
@@ -156,11 +159,27 @@ void kubecall_escape(struct strbuf *out, const char *text)
 
 /* ---- the life of a request ------------------------------------------------------------------- */
 
+static CURL *take_easy(struct kubeserver *s)
+{
+    return s->n_spare ? s->spare[--s->n_spare] : curl_easy_init();
+}
+
+/* Nothing of the request stays in it, its secrets neither. */
+static void give_easy(struct kubeserver *s, CURL *easy)
+{
+    if (s->n_spare == SPARE_MOST) {
+        curl_easy_cleanup(easy);
+        return;
+    }
+    curl_easy_reset(easy);
+    s->spare[s->n_spare++] = easy;
+}
+
 static void free_call(struct kubecall *c)
 {
     if (c->easy) {
         kubeloop_remove(c->s->loop, c->easy);
-        curl_easy_cleanup(c->easy);
+        give_easy(c->s, c->easy);
     }
     curl_slist_free_all(c->headers);
     curl_slist_free_all(c->connect_to);
@@ -225,6 +244,8 @@ struct kubeserver *kubeserver_free(struct kubeserver *s)
     for (unsigned i = 0; i < KUBECALL_LANES; i++)
         while (s->lanes[i].first)
             kubecall_cancel(s->lanes[i].first);
+    while (s->n_spare)
+        curl_easy_cleanup(s->spare[--s->n_spare]);
     s->cred = kubecred_free(s->cred);
     free(s);
     return NULL;
@@ -462,7 +483,7 @@ static int send_call(struct kubecall *c, struct err *err)
 
     if (r < 0)
         return r;
-    c->easy = curl_easy_init();
+    c->easy = take_easy(c->s);
     if (!c->easy)
         return err_nomem(err);
     (void)curl_easy_setopt(c->easy, CURLOPT_NOSIGNAL, 1L);
