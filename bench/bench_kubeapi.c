@@ -50,7 +50,8 @@ struct event {
 
 struct server {
     struct kubemap objects[KINDS]; /* "NAMESPACE/NAME" -> json_t */
-    unsigned long version, requests, bound;
+    unsigned long version, requests, bound, ended;
+    bool ends; /* what is bound has ended at once, and goes when it is let go */
     struct event *log;
     size_t n_log, log_cap;
     struct pollfd fds[CONNECTIONS]; /* [0] is the listener, [1] the input */
@@ -294,6 +295,7 @@ static void fill_gangs(struct server *s, struct connection *c, const json_t *ask
     int64_t count = kubejson_int(asked, "count", 0), size = kubejson_int(asked, "size", 1);
     const char *name = kubejson_text(asked, "name");
 
+    s->ends = kubejson_true(asked, "ends");
     for (int64_t i = 0; i < count; i++) {
         json_t *pod = json_deep_copy(json_object_get(asked, "pod"));
         json_t *meta = json_object_get(pod, "metadata");
@@ -317,7 +319,9 @@ static void fill_gangs(struct server *s, struct connection *c, const json_t *ask
 /* An object that was deleted goes when nobody holds it. */
 static void end_change(struct server *s, struct connection *c, enum kind kind, json_t *object)
 {
-    if (kubejson_is_deleted(object) &&
+    bool over = s->ends && strcmp(kubejson_text(object, "status.phase"), "Succeeded") == 0;
+
+    if ((over || kubejson_is_deleted(object)) &&
         !json_array_size(json_object_get(json_object_get(object, "metadata"), "finalizers")))
         remove_object(s, kind, json_incref(object));
     else
@@ -365,14 +369,21 @@ static void bind_pod(struct server *s, struct connection *c, json_t *pod, const 
     merge_patch(pod, notes);
     s->bound++;
     log_event(s, PODS, "MODIFIED", pod);
+    if (s->ends) {
+        _cleanup_json_ json_t *end = json_pack("{s:{s:s}}", "status", "phase", "Succeeded");
+
+        merge_patch(pod, end);
+        s->ended++;
+        log_event(s, PODS, "MODIFIED", pod);
+    }
     answer_text(c, 201, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}", 55);
 }
 
 static void tell_stats(struct server *s, struct connection *c)
 {
-    _cleanup_json_ json_t *said =
-        json_pack("{s:I, s:I, s:I}", "requests", (json_int_t)s->requests, "bound",
-                  (json_int_t)s->bound, "pods", (json_int_t)s->objects[PODS].n);
+    _cleanup_json_ json_t *said = json_pack(
+        "{s:I, s:I, s:I, s:I}", "requests", (json_int_t)s->requests, "bound", (json_int_t)s->bound,
+        "ended", (json_int_t)s->ended, "pods", (json_int_t)s->objects[PODS].n);
 
     answer_json(c, 200, said);
 }

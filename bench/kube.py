@@ -5,7 +5,7 @@ usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build 
        bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
 
 One JSON object a line. bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and
-pods alone on the idle cluster. The API server is bench_kubeapi, which keeps pods in memory: a real one takes longer. cpu_ms_each
+pods alone on the idle cluster; then gangs that come at a steady rate, and end as soon as they are bound. The API server is bench_kubeapi, which keeps pods in memory: a real one takes longer. cpu_ms_each
 is the CPU that a pod costs in each of the four programs, and says what the rate is bound by; queue_costs is the bridge's own in
 parts of that at the first length of the queue. operator: a NodeSet whose pods are started and whose nodes are told by this
 program, then ten seconds in which nothing changes; the API server is the tests', in Python."""
@@ -31,6 +31,7 @@ from apiserver import ApiServer  # noqa: E402  found by the line above
 GANG = 8
 LWS = "leaderworkerset.sigs.k8s.io/"
 ALONE = 40
+STEADY_RATE, STEADY_S = 500, 20
 QUIET_S = 10
 
 
@@ -172,6 +173,25 @@ def measure_gangs(cluster, api, pids, gangs, queued, first):
     return first or each["bridge"]
 
 
+def measure_steady(cluster, api, pids, queued):
+    """Gangs come at one rate; what is bound ends at once, and its pods and job go."""
+    cpu, ended, t0 = {name: cpu_s(pid) for name, pid in pids.items()}, api.stats()["ended"], time.monotonic()
+    made, behind = 0, []
+    while (now := time.monotonic() - t0) < STEADY_S:
+        count = int(now * STEADY_RATE - made) // GANG * GANG
+        if count:
+            api.ask("POST", "/fill", {"name": f"s{made}", "count": count, "size": GANG, "pod": pod("s", {}, {}), "ends": True})
+            made += count
+        behind.append(made - (api.stats()["ended"] - ended))
+        time.sleep(0.05)
+    done = api.stats()["ended"] - ended
+    wait("all pods are bound", 600, lambda: api.stats()["ended"] - ended == made)
+    wait("the pods go", 300, lambda: not api.stats()["pods"])
+    emit(bench="kube", what=f"{STEADY_RATE} pods a second, in gangs of {GANG}, that end", nodes=cluster.nodes, queued=queued, pods=made,
+         seconds=STEADY_S, per_s=done / STEADY_S, behind_p50=percentile(behind, 0.5), behind_most=max(behind),
+         cpu_ms_each={name: round((cpu_s(pid) - cpu[name]) * 1e3 / made, 4) for name, pid in pids.items()})
+
+
 def measure_alone(cluster, api, queued):
     took = []
     for i in range(ALONE):
@@ -201,6 +221,7 @@ def measure_bridge(build, nodes, gangs, queues):
                         before = queued
                     measure_alone(cluster, api, queued)
                     first = measure_gangs(cluster, api, pids, gangs, queued, first)
+                    measure_steady(cluster, api, pids, queued)
     finally:
         cluster.close()
 
