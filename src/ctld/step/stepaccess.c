@@ -46,6 +46,8 @@ static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
         return ESLURM_ACCESS_DENIED;
     if (!job_holds_resources(ref.job->rec) || job_is_ended(ref.job->rec))
         return job_is_pending(ref.job->rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
+    if (purpose == PST__CRED_PURPOSE__CRED_BCAST && job_is_external(ref.job->rec))
+        return ESLURM_NOT_SUPPORTED; /* its nodes may have no slurmd */
     if (needs_step && !ref.has_step)
         return ESLURM_INVALID_JOB_ID;
     if (ref.has_step) {

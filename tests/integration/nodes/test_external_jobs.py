@@ -45,6 +45,8 @@ def test_beside_other_jobs(external, c):
     assert c.run("squeue", "-h", "-s", "-j", str(job)).out == ""
     c.run("scancel", "-s", "USR1", str(job))
     assert c.state(job) == "RUNNING"
+    got = c.run("sbcast", "-j", str(job), "/etc/hostname", str(c.work / "sent"), check=False)
+    assert got.rc == 1 and "Requested operation not supported on this system" in got.err and not (c.work / "sent").exists()
     got = c.run("scontrol", "requeue", str(job), check=False)
     assert (got.rc, got.err) == (1, f"Only batch jobs are accepted or processed for job {job}\n")
     c.run("scancel", str(job))
