@@ -64,8 +64,18 @@ static void count_tres(void *ctx, const char *name, uint64_t count)
         t->n[JOB_COUNT_MEMORY] = count * MIB;
     else if (strcmp(name, "node") == 0)
         t->n[JOB_COUNT_NODES_ALLOC] = count;
-    else if (strcmp(name, "gres/gpu") == 0)
-        t->n[JOB_COUNT_GPUS_ALLOC] = count;
+}
+
+/* alloc_tres names GPUs only where AccountingStorageTRES has them. */
+static uint64_t gpus_of_alloc(const Pst__Alloc *a)
+{
+    uint64_t gpus = 0;
+
+    for (size_t i = 0; i < a->n_groups; i++)
+        for (size_t k = 0; k < a->groups[i]->n_gres; k++)
+            if (strcmp(a->groups[i]->gres[k]->name, "gpu") == 0)
+                gpus += a->groups[i]->nodes * a->groups[i]->gres[k]->count;
+    return gpus;
 }
 
 static void count_pending(const Pst__JobRecord *job, struct job_tally *t)
@@ -99,8 +109,10 @@ void metrictally_job(const Pst__JobRecord *job, struct job_tally *ret)
     count_flags(job, ret);
     if (job_is_pending(job))
         count_pending(job, ret);
-    else if (job_holds_resources(job) && !ended && job->alloc_tres)
+    else if (job_holds_resources(job) && !ended && job->alloc_tres) {
         usage_parse_tres(job->alloc_tres, count_tres, ret);
+        ret->n[JOB_COUNT_GPUS_ALLOC] = job->alloc ? gpus_of_alloc(job->alloc) : 0;
+    }
 }
 
 static bool is_largest(size_t counter)

@@ -54,21 +54,30 @@ static void test_array(void **state)
 
 static void test_running_and_ended(void **state)
 {
+    Pst__GresAlloc gpus = PST__GRES_ALLOC__INIT, *gres[] = { &gpus };
+    Pst__AllocGroup group = PST__ALLOC_GROUP__INIT, *groups[] = { &group };
     Pst__Alloc alloc = PST__ALLOC__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
     struct job_tally t;
 
     SET(&job, state, JOB_STATE(RUNNING));
     SET(&job, start_us, 5);
+    gpus.name = (char *)"gpu";
+    SET(&gpus, count, 3);
+    SET(&group, nodes, 2);
+    group.gres = gres;
+    group.n_gres = 1;
+    alloc.groups = groups;
+    alloc.n_groups = 1;
     job.alloc = &alloc;
-    job.alloc_tres = (char *)"cpu=4,mem=400M,node=2,billing=4,gres/gpu=1,gres/gpu:a100=1";
+    job.alloc_tres = (char *)"cpu=4,mem=400M,node=2,billing=4"; /* GPUs are not tracked */
     metrictally_job(&job, &t);
     assert_int_equal(t.n[JOB_COUNT_RUNNING], 1);
     assert_int_equal(t.n[JOB_COUNT_STARTED], 1);
     assert_int_equal(t.n[JOB_COUNT_CPUS_ALLOC], 4);
     assert_int_equal(t.n[JOB_COUNT_MEMORY], 400 * MIB);
     assert_int_equal(t.n[JOB_COUNT_NODES_ALLOC], 2);
-    assert_int_equal(t.n[JOB_COUNT_GPUS_ALLOC], 1);
+    assert_int_equal(t.n[JOB_COUNT_GPUS_ALLOC], 6);
     SET(&job, state, JOB_STATE(TIMEOUT));
     SET(&job, state_flags, JOB_FLAG(COMPLETING));
     metrictally_job(&job, &t);
