@@ -52,13 +52,17 @@ def enter():
         return False
     folder = Path(tempfile.mkdtemp(prefix="penstock-people-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for part in ("etc", "work"):
+        (folder / part).mkdir()
+        (folder / part).chmod(0o755)
     for path, lines in files():
-        own = folder / Path(path).name
+        own = folder / "etc" / Path(path).name
         own.write_text("\n".join(lines) + "\n")
         own.chmod(0o644)
-        if libc.mount(os.fsencode(own), path.encode(), None, MS_BIND, None) != 0:
-            return False
-    return True
+    # A mount on a file goes away when the machine's file is replaced (a package is installed): a layer over the folder stays.
+    layers = f"lowerdir=/etc,upperdir={folder}/etc,workdir={folder}/work".encode()
+    return libc.mount(b"overlay", b"/etc", b"overlay", 0, layers) == 0 or \
+        all(libc.mount(os.fsencode(folder / "etc" / Path(path).name), path.encode(), None, MS_BIND, None) == 0 for path, _ in files())
 
 
 HAVE_PEOPLE = enter()

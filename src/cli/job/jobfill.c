@@ -347,7 +347,8 @@ static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
         bool top = strcasecmp(value, "top") == 0;
 
         job->priority = top ? PRIORITY_TOP : (uint32_t)strtoul(value, NULL, 10); /* was checked */
-        job->has_priority = top || isdigit((unsigned char)*value);
+        /* zero asks for none: it does not hold the job */
+        job->has_priority = top || (isdigit((unsigned char)*value) && job->priority);
     }
     if ((value = jo->value[JO_SWITCHES]))
         fill_switches(jo, value, job);

@@ -164,10 +164,10 @@ static bool check_ranks(struct map_check *c, const char *p, const char *end)
     return true;
 }
 
-/* One line, its continuations included. */
+/* One line, its continuations included.  One without a program is wrong, whatever its ranks are. */
 static bool check_line(struct map_check *c, const char *p, const char *end)
 {
-    const char *ranks;
+    const char *ranks, *program;
 
     while (p < end && isspace((unsigned char)*p))
         p++;
@@ -176,11 +176,9 @@ static bool check_line(struct map_check *c, const char *p, const char *end)
     ranks = p;
     while (p < end && !isspace((unsigned char)*p))
         p++;
-    if (!check_ranks(c, ranks, p))
-        return false;
-    while (p < end && (isspace((unsigned char)*p) || *p == '\\'))
-        p++;
-    return p < end; /* a program */
+    for (program = p; program < end && (isspace((unsigned char)*program) || *program == '\\');)
+        program++;
+    return program < end && check_ranks(c, ranks, p);
 }
 
 int tasks_multi_prog_check(const char *map, const char *path, uint32_t n_tasks)

@@ -20,6 +20,12 @@ bool jobs_in_partition(const Pst__JobRecord *r, const char *partition)
     return r->partition && wordlist_has(r->partition, partition);
 }
 
+void jobs_join_features(Pst__JobRecord *r)
+{
+    for (char *p = r->features; p && (p = strchr(p, ',')) != NULL; p++)
+        *p = '&';
+}
+
 int jobs_nodes_named(const struct cluster *c, const char *list, bool all_known, struct bitmap **ret)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;

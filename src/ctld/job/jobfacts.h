@@ -21,6 +21,9 @@ uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
 /* Is the partition in the list of partitions that the job asked for? */
 bool jobs_in_partition(const Pst__JobRecord *r, const char *partition);
 
+/* A comma between the features that a job asks for is an &, and is shown as one. */
+void jobs_join_features(Pst__JobRecord *r);
+
 /* The nodes of a host list, as a bitmap that the caller frees.  0; ESLURM_INVALID_NODE_NAME: the
  * text is no list, has more names than a cluster can have nodes, or (with all_known) has a name
  * that no node has; SLURM_ERROR: no memory. */

@@ -226,7 +226,7 @@ static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
     }
     if (d->mem_cpu)
         tasks = (uint32_t)MIN(tasks, mem / (d->mem_cpu * d->cpt));
-    if (r->has_overcommit && r->overcommit && n->cpus)
+    if (r->has_overcommit && r->overcommit && n->cpus >= d->cpt)
         tasks = UINT32_MAX;
     if ((r->has_pn_min_cpus && r->pn_min_cpus > n->cpus) || !tasks ||
         (d->per_node && tasks < d->per_node)) {

@@ -216,6 +216,25 @@ static bool names_free_nodes(struct submission *s, struct bitmap *taken)
     return true;
 }
 
+/* Has its partition as many nodes as it needs beside those that other components require?  required:
+ * those of all. */
+static bool finds_nodes_beside(struct submission *s, const struct bitmap *required)
+{
+    _cleanup_(bitmap_free) struct bitmap *own = NULL, *left = NULL;
+    const Pst__JobRecord *r = s->rec;
+
+    if (s->hold || !s->first || (r->partition && strchr(r->partition, ',')) ||
+        bitmap_empty(s->first->nodes) || bitmap_dup(s->first->nodes, &left) < 0)
+        return true;
+    bitmap_andnot(left, required);
+    if (r->req_nodes && jobs_nodes_named(s->ctld->cluster, r->req_nodes, true, &own) == 0 && own)
+        bitmap_or(left, own);
+    if (bitmap_count(left) >= (r->has_min_nodes ? MAX(r->min_nodes, 1u) : 1))
+        return true;
+    s->hint = "components share no node: the others require those that this one would get";
+    return submission_fail(s, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE);
+}
+
 /* Every component is checked as a job of its own; the first that is refused refuses all. */
 static void submit_het(struct submission *first, Pst__SubmitRequest *req)
 {
@@ -266,6 +285,8 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
                         list[k].messages.buf);
         }
     }
+    for (uint32_t k = 0; k < n && !bad && !bitmap_empty(taken); k++)
+        bad = finds_nodes_beside(&list[k], taken) ? NULL : &list[k];
     if (bad)
         refuse_jobs(bad);
     else

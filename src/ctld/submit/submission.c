@@ -93,13 +93,6 @@ static void settle_delay(const struct ctld *ctld, Pst__JobRecord *r)
         SET(r, delay_boot_s, s);
 }
 
-/* A comma between features is an &, and is shown as one. */
-static void settle_features(Pst__JobRecord *r)
-{
-    for (char *p = r->features; p && (p = strchr(p, ',')) != NULL; p++)
-        *p = '&';
-}
-
 static uint64_t size_option(const struct submission *s, const char *name, uint64_t otherwise)
 {
     uint64_t v;
@@ -203,7 +196,7 @@ static bool check_sizes(struct submission *s)
     if (!check_bytes(s) || !check_extra(s))
         return false;
     settle_placement(s);
-    settle_features(s->rec);
+    jobs_join_features(s->rec);
     settle_delay(s->ctld, s->rec);
     if (s->hold)
         SET(s->rec, held_by_user, true);

@@ -327,8 +327,12 @@ bool submission_check_partitions(struct submission *s)
         s->first = c.first_outside;
         s->later = true;
     } else if (good && !c.possible) {
-        s->hint = c.hint;
-        good = submission_fail(s, c.worst ? c.worst : ESLURM_INVALID_PARTITION_NAME);
+        int account = s->first ? policy_resolve(s->ctld, s->cmd->user_name, s->first, s->rec) : 0;
+
+        s->hint = account ? NULL : c.hint; /* a wrong account is told before what does not fit */
+        good = submission_fail(s, account   ? account
+                                  : c.worst ? c.worst
+                                            : ESLURM_INVALID_PARTITION_NAME);
     }
     if (good)
         good = pb_set_str(&s->rec->partition, strbuf_str(waits ? &c.outside : &c.kept)) == 0 ||

@@ -192,8 +192,8 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
     reason =
         by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER : PST__JOB_REASON__REASON_JOB_HELD_ADMIN;
-    if (ref->tasks && job_is_held(j->rec) && j->rec->held_by_user == by_user &&
-        j->rec->reason == reason)
+    if (ref->tasks && job_is_held(j->rec) && !job_is_ended(j->rec) &&
+        j->rec->held_by_user == by_user && j->rec->reason == reason)
         return 0; /* tasks of an array that is held alike: they stay in its record */
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;

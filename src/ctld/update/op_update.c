@@ -387,6 +387,8 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     complete_licenses(ctld, PB_AS(job_update_request, cmd->msg));
+    if (PB_AS(job_update_request, cmd->msg)->set)
+        jobs_join_features(PB_AS(job_update_request, cmd->msg)->set);
     u = calloc(1, sizeof(*u));
     own = malloc(sizeof(*own));
     if (!u || !own) {

@@ -144,7 +144,7 @@ uint32_t node_units(const struct pick *p, uint32_t id, const struct geometry *g)
 
         if (k->cpus_per_gpu || k->flags & SHAPE_BIND) /* which may take more than tasks need */
             units = MIN(units, room / g->usable);
-        else if (room < MAX(k->num_tasks ? 0 : k->pn_min_cpus, 1u) ||
+        else if (room < MAX(pick_takes_min_cpus(p) ? k->pn_min_cpus : 0, 1u) ||
                  part_cpus_free(p, id) < k->pn_min_cpus)
             return 0;
     } else if (p->part->node_cpus) {
@@ -161,7 +161,7 @@ uint32_t node_units(const struct pick *p, uint32_t id, const struct geometry *g)
         units = MIN(units, mem / k->mem_per_cpu_mib / g->usable);
     }
     units -= units % g->grain;
-    return !k->num_tasks && units * g->usable < k->pn_min_cpus ? 0 : (uint32_t)units;
+    return pick_takes_min_cpus(p) && units * g->usable < k->pn_min_cpus ? 0 : (uint32_t)units;
 }
 
 /* Jobs of other users on the node, where that matters?  All are of one user when their ids do not

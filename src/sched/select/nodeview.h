@@ -87,11 +87,17 @@ static inline uint32_t geometry_units(const struct pick *p, const struct geometr
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
-/* CPUs that the job gets on each node (--mincpus), even if its tasks need fewer.  For a job with a
- * number of tasks, --mincpus only says which nodes are large enough: 0. */
+/* Does the job get so many CPUs of each node (--mincpus; if it overcommits, those of one task), even
+ * if its tasks need fewer?  For another one with a number of tasks, --mincpus only says which nodes
+ * are large enough. */
+static inline bool pick_takes_min_cpus(const struct pick *p)
+{
+    return !p->k->num_tasks || p->k->flags & SHAPE_OVERCOMMIT;
+}
+
 static inline uint32_t pick_min_cpus(const struct pick *p)
 {
-    return p->pad || !p->k->num_tasks ? p->k->pn_min_cpus : 0;
+    return p->pad || pick_takes_min_cpus(p) ? p->k->pn_min_cpus : 0;
 }
 
 /* What the reservation r has on the node, if the job would still run when r begins; else NULL. */

@@ -189,12 +189,12 @@ static int try_alt(struct pick *p, const struct calt *a)
         return r ? r : choose_by_topo(p);
     }
     r = choose_required(p);
+    if (r == 1 && p->k->flags & SHAPE_CONTIGUOUS)
+        return choose_contiguous(p, a);
     if (r == 1)
         r = choose_counted(p, a);
     if (r <= 0)
         return r;
-    if (p->k->flags & SHAPE_CONTIGUOUS)
-        return choose_contiguous(p);
     if (s->chosen.n == 0 && p->prefer == 1) {
         r = choose_single(p);
         if (r != 0 || p->max == 1)

@@ -14,6 +14,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "sched/base/constraint.h"
 #include "sched/profile/prof_filter.h"
 #include "sched/select/fit.h"
 #include "sched/select/hrespick.h"
@@ -412,11 +413,72 @@ int choose_several(struct pick *p)
     return r;
 }
 
+/* The node is one of the first count that still lacks some and is of its kind; true when none lacks
+ * any more. */
+static bool count_node(const struct calt *a, uint32_t *left, uint32_t id)
+{
+    bool used = false, met = true;
+
+    for (uint32_t i = 0; i < a->ncounts; i++) {
+        if (!used && left[i] && bitmap_test(a->counted[i], id)) {
+            left[i]--;
+            used = true;
+        }
+        met &= !left[i];
+    }
+    return met;
+}
+
+/* The best stretch of adjacent nodes so far: meets most of those that the job must have, then has
+ * most of the nodes that it would like, then is the shortest. */
+struct stretch {
+    uint32_t at, len, met, liked;
+};
+
+static bool is_better(const struct stretch *x, const struct stretch *best, uint32_t need)
+{
+    if (x->met != best->met)
+        return x->met > best->met;
+    if (need && !x->met)
+        return false;
+    return x->liked > best->liked || (x->liked == best->liked && x->len < best->len);
+}
+
+/* Of the stretches that begin at the fit i. */
+static void try_stretches(struct pick *p, const struct calt *a, uint32_t i, uint32_t need,
+                          struct stretch *best)
+{
+    const struct fitvec *v = &p->s->fits;
+    uint32_t left[CONSTRAINT_COUNTS_MAX];
+    struct stretch x = { .at = i };
+    struct sum sum = { 0 };
+
+    if (a->ncounts)
+        memcpy(left, a->counts, a->ncounts * sizeof(*left));
+    hres_copy(p, HRES_TRIAL, HRES_ALL);
+    for (uint32_t k = i; k < v->n && k - i < p->max; k++) {
+        bool counts;
+
+        if ((k > i && v->v[k].id != v->v[k - 1].id + 1) || !hres_take(p, HRES_TRIAL, v->v[k].id))
+            break;
+        sum_add(p, &sum, &v->v[k]);
+        x.met += is_chosen(p->s, v->v[k].id);
+        counts = count_node(a, left, v->v[k].id);
+        x.len = k - i + 1;
+        x.liked = MIN(x.len, p->prefer);
+        if (counts && has_enough(p, &sum, p->min) && is_better(&x, best, need))
+            *best = x;
+        if (best->met == need && best->liked == p->prefer && x.len >= best->len)
+            break; /* longer ones are no better */
+    }
+}
+
 /* Of the nodes that the job must have as many as one run holds. */
-int choose_contiguous(struct pick *p)
+int choose_contiguous(struct pick *p, const struct calt *a)
 {
     struct sched *s = p->s;
-    uint32_t best = UINT32_MAX, best_len = UINT32_MAX, need = s->chosen.n, most = 0;
+    struct stretch best = { .at = UINT32_MAX, .len = UINT32_MAX };
+    uint32_t need = s->chosen.n;
     struct fitvec *v = &s->fits;
     int r = gather_fits(p, true, 0);
 
@@ -426,34 +488,14 @@ int choose_contiguous(struct pick *p)
         return r;
     sort_fits(v, by_node);
     for (uint32_t i = 0; i < v->n; i++) {
-        struct sum sum = { 0 };
-        uint32_t met = 0;
-
-        hres_copy(p, HRES_TRIAL, HRES_ALL);
-        for (uint32_t k = i; k < v->n && k - i < p->max; k++) {
-            uint32_t len = k - i + 1;
-
-            if ((k > i && v->v[k].id != v->v[k - 1].id + 1) ||
-                !hres_take(p, HRES_TRIAL, v->v[k].id))
-                break;
-            sum_add(p, &sum, &v->v[k]);
-            met += is_chosen(s, v->v[k].id);
-            if (has_enough(p, &sum, p->min) &&
-                (met > most || (met == most && len < best_len && (met || !need)))) {
-                best = i;
-                best_len = len;
-                most = met;
-            }
-            if (most == need && len >= best_len)
-                break; /* longer ones are no better */
-        }
-        if (most == need && best_len <= p->min)
+        try_stretches(p, a, i, need, &best);
+        if (best.met == need && best.liked == p->prefer && best.len <= p->prefer)
             break;
     }
-    if (best == UINT32_MAX)
+    if (best.at == UINT32_MAX)
         return 0;
     s->chosen.n = 0;
-    for (uint32_t i = 0; r == 0 && i < best_len; i++)
-        r = push_fit(&s->chosen, &v->v[best + i]);
+    for (uint32_t i = 0; r == 0 && i < best.len; i++)
+        r = push_fit(&s->chosen, &v->v[best.at + i]);
     return r < 0 ? r : 1;
 }

@@ -122,6 +122,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->ntasks_per_socket = job->ntasks_per_socket;
     k->threads_per_core = job->threads_per_core;
     k->pn_min_cpus = job->pn_min_cpus;
+    if (job->overcommit && job->cpus_per_task > 1) /* a node holds one of its tasks at least */
+        k->pn_min_cpus = MAX(k->pn_min_cpus, job->cpus_per_task);
     k->min_sockets = job->min_sockets;
     k->min_cores_per_socket = job->min_cores_per_socket;
     k->resv = resv ? resv->id : 0;

@@ -202,10 +202,16 @@ static uint32_t units_for(const struct rjob *j, const struct rgeo *g, uint32_t t
     return (n + g->grain - 1) / g->grain * g->grain;
 }
 
+/* CPUs of a node at least; of a job that overcommits those of a task. */
+static uint32_t floor_cpus(const struct rjob *j)
+{
+    return j->in.overcommit ? MAX(j->in.pn_min_cpus, j->in.cpus_per_task) : j->in.pn_min_cpus;
+}
+
 /* Units of a node that must be free, whether the job takes them or not. */
 static uint32_t floor_units(const struct rjob *j, const struct rgeo *g)
 {
-    return (j->in.pn_min_cpus + g->usable - 1) / g->usable;
+    return (floor_cpus(j) + g->usable - 1) / g->usable;
 }
 
 /* Units that so many tasks need, and those that a job which names no number of tasks gets. */
@@ -213,7 +219,7 @@ static uint32_t least_units(const struct rjob *j, const struct rgeo *g, uint32_t
 {
     uint32_t need = units_for(j, g, tasks);
 
-    if (!j->in.num_tasks)
+    if (!j->in.num_tasks || j->in.overcommit)
         need = MAX(need, (floor_units(j, g) + g->grain - 1) / g->grain * g->grain);
     return need;
 }
@@ -228,7 +234,7 @@ static uint32_t cpus_for(const struct rjob *j, uint32_t tasks)
 {
     uint32_t n = j->in.overcommit ? 1 : tasks * j->in.cpus_per_task;
 
-    return j->in.num_tasks ? n : MAX(n, j->in.pn_min_cpus);
+    return j->in.num_tasks && !j->in.overcommit ? n : MAX(n, floor_cpus(j));
 }
 
 static bool row_ok(const struct sched_gres_req *r, const char *name, const char *type)
@@ -350,7 +356,7 @@ static bool tasks_fit(const struct sit *q, uint32_t part, const struct rjob *j, 
              free_mem = n->mem_mib - (w->params.select_memory ? mem_used(q, node) : 0);
 
     cpus = counts_cpus(w, p, j) ? cpus_for(j, tasks) : need * g.gran;
-    if (quota && counts_cpus(w, p, j) && j->in.pn_min_cpus > (quota > used ? quota - used : 0))
+    if (quota && counts_cpus(w, p, j) && floor_cpus(j) > (quota > used ? quota - used : 0))
         return false;
     if (quota && !counts_cpus(w, p, j)) /* resumed jobs may exceed it */
         avail = MIN(avail, (quota > used ? quota - used : 0) / g.gran);
