@@ -14,15 +14,14 @@
 #include "ctld/core/service.h"
 #include "ctld/link/nodejobs.h"
 
-struct nodelink {      /* of one node */
-    struct conn *conn; /* held; NULL = the node is not connected ... */
-    int64_t lost_us;   /* ... since then; 0 = it never was */
-    int64_t
-        unknown_us;   /* its state is UNKNOWN since then; 0: it is another, or was not looked at */
-    int64_t heard_us; /* of the monotonic clock: the node's last word */
-    uint32_t beat_s;  /* it has been asked to say something so often; 0: not yet */
-    bool deferred;    /* it is to register again once no job holds it */
-    bool has_files;   /* it has its configuration from us ... */
+struct nodelink {       /* of one node */
+    struct conn *conn;  /* held; NULL = the node is not connected ... */
+    int64_t lost_us;    /* ... since then; 0 = it never was */
+    int64_t unknown_us; /* its state was first seen to be UNKNOWN then; 0: it is another */
+    int64_t heard_us;   /* of the monotonic clock: the node's last word */
+    uint32_t beat_s;    /* it has been asked to say something so often; 0: not yet */
+    bool deferred;      /* it is to register again once no job holds it */
+    bool has_files;     /* it has its configuration from us ... */
     struct digest conf; /* ... and runs with this one */
 };
 
