@@ -15,6 +15,7 @@
 #include "acct/sql/db.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/compare/order.h"
 #include "base/timefmt.h"
 
 #define IN_SQL_MAX 200u /* values written into the condition */
@@ -32,14 +33,9 @@ static const char *const list_columns[FILTER_LISTS] = {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool has_word(const struct word_list *l, const char *word)
 {
-    return bsearch(&word, l->words, l->n, sizeof(*l->words), compare_words);
+    return bsearch(&word, l->words, l->n, sizeof(*l->words), order_text);
 }
 
 /* Is one of the comma list's elements among the words? */
@@ -90,7 +86,7 @@ static int set_words(const struct filter *f, struct word_list *l, char *const *w
     for (size_t i = 0; i < n; i++)
         l->words[i] = words[i];
     l->n = n;
-    qsort(l->words, n, sizeof(*l->words), compare_words);
+    qsort(l->words, n, sizeof(*l->words), order_text);
     l->in_sql = n <= IN_SQL_MAX && l != &f->lists[LIST_PARTITIONS];
     return 0;
 }
@@ -111,25 +107,18 @@ static int set_nodes(struct filter *f, struct err *err)
         return -ENOMEM;
     for (size_t i = 0; i < l->n; i++)
         l->words[i] = hostlist_nth(f->nodes, i);
-    qsort(l->words, l->n, sizeof(*l->words), compare_words);
+    qsort(l->words, l->n, sizeof(*l->words), order_text);
     return 0;
 }
 
 /* ---- numbers and times ----------------------------------------------------------------------- */
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 static bool has_number(const struct number_set *s, int64_t value)
 {
     uint32_t key = (uint32_t)value;
 
     return value >= 0 && value <= UINT32_MAX &&
-           bsearch(&key, s->values, s->n, sizeof(key), compare_numbers);
+           bsearch(&key, s->values, s->n, sizeof(key), order_u32);
 }
 
 static int set_numbers(struct number_set *s, const uint32_t *values, size_t n)
@@ -142,7 +131,7 @@ static int set_numbers(struct number_set *s, const uint32_t *values, size_t n)
     memcpy(s->values, values, n * sizeof(*values));
     s->n = n;
     s->in_sql = n <= IN_SQL_MAX;
-    qsort(s->values, n, sizeof(*values), compare_numbers);
+    qsort(s->values, n, sizeof(*values), order_u32);
     return 0;
 }
 

@@ -1,4 +1,5 @@
 /* wordlist.c - is a word one of a list's?  See wordlist.h. */
+#include "base/compare/order.h"
 #include "base/wordlist.h"
 
 #include <stdlib.h>
@@ -66,11 +67,6 @@ const char *wordlist_option(const char *list, const char *name, size_t *ret_len)
     return NULL;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 char *wordlist_sorted(const char *list)
 {
     _cleanup_free_ char *copy = strdup(list ? list : "");
@@ -86,7 +82,7 @@ char *wordlist_sorted(const char *list)
         return NULL;
     for (char *w = strtok_r(copy, ", ", &save); w && n < max; w = strtok_r(NULL, ", ", &save))
         words[n++] = w;
-    qsort(words, n, sizeof(*words), by_bytes);
+    qsort(words, n, sizeof(*words), order_text);
     for (size_t i = 0; i < n; i++) {
         if (i && strcmp(words[i], words[i - 1]) == 0)
             continue;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare/order.h"
 #include "base/readfile.h"
 #include "conf/conf_priv.h"
 
@@ -319,11 +320,6 @@ int conf_shared_read(const struct conf *c, struct conf_shared *ret, struct err *
     return 0;
 }
 
-static int compare_hosts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 bool conf_shared_hosts(const struct conf *c)
 {
     size_t n = conf_nodes(c);
@@ -334,7 +330,7 @@ bool conf_shared_hosts(const struct conf *c)
         return false;
     for (size_t i = 0; i < n; i++)
         hosts[i] = conf_node(c, i)->hostname;
-    qsort(hosts, n, sizeof(*hosts), compare_hosts);
+    qsort(hosts, n, sizeof(*hosts), order_text);
     for (size_t i = 1; i < n && !shared; i++)
         shared = strcmp(hosts[i - 1], hosts[i]) == 0;
     free(hosts);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/process/loadlib.h"
 #include "base/timefmt.h"
 
@@ -38,13 +39,6 @@ int cxilib_load(const char *root, struct cxil *ret, struct err *err)
     return 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 unsigned cxilib_devices(const char *root, uint32_t ret[CXILIB_DEVICES])
 {
     char path[PATH_SIZE];
@@ -63,6 +57,6 @@ unsigned cxilib_devices(const char *root, uint32_t ret[CXILIB_DEVICES])
     }
     if (dir)
         (void)closedir(dir);
-    qsort(ret, n, sizeof(*ret), compare_numbers);
+    qsort(ret, n, sizeof(*ret), order_u32);
     return n;
 }

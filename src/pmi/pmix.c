@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/hextext.h"
+#include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "pmi/pmiservice.h"
 
@@ -108,13 +109,6 @@ static int copy_data(struct call *c, const char *data, size_t len)
     return 0;
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int copy_ranks(struct call *c, const pmix_proc_t *procs, size_t n)
 {
     c->ranks = calloc(n ? n : 1, sizeof(*c->ranks));
@@ -127,7 +121,7 @@ static int copy_ranks(struct call *c, const pmix_proc_t *procs, size_t n)
         }
         c->ranks[c->n++] = procs[i].rank;
     }
-    qsort(c->ranks, c->n, sizeof(*c->ranks), compare_ranks);
+    qsort(c->ranks, c->n, sizeof(*c->ranks), order_u32);
     return 0;
 }
 

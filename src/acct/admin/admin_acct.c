@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acct/admin/admin_impl.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 
@@ -124,11 +125,6 @@ static bool account_matches(const Pst__AcctCond *where, const Pst__AccountRecord
            cond_has(where->organizations, where->n_organizations, a->organization);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Names of the accounts that match, sorted; the caller frees list and strings. */
 static char **matching_accounts(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
 {
@@ -148,7 +144,7 @@ static char **matching_accounts(struct admin_run *run, const Pst__AcctCond *wher
                 n++;
     }
     if (names)
-        qsort(names, n, sizeof(char *), compare_names);
+        qsort(names, n, sizeof(char *), order_text);
     *ret_n = n;
     return names;
 }

@@ -7,11 +7,7 @@
 #include <string.h>
 
 #include "acct/admin/admin_impl.h"
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+#include "base/compare/order.h"
 
 size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const char ***ret_names)
 {
@@ -39,7 +35,7 @@ size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const ch
     while ((c = (const Pst__AcctClusterRecord *)am_next(run->a->am, AM_CLUSTER, &pos)))
         if (!c->deleted)
             names[n++] = c->name;
-    qsort(names, n, sizeof(*names), compare_names);
+    qsort(names, n, sizeof(*names), order_text);
     return n;
 }
 

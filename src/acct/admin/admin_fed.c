@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 
 #define FED_ID_MAX 63u /* six bits of a job's number */
@@ -184,11 +185,6 @@ static void drop_member(struct admin_run *run, const char *federation, const cha
     pst__acct_cluster_record__free_unpacked(rec, NULL);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void federation_leave(struct admin_run *run, void *arg)
 {
     const struct leaving *l = arg;
@@ -214,7 +210,7 @@ static void drop_others(struct admin_run *run, const char *federation, char *con
         if (is_member(c, federation) && (n_keep == 0 || !cond_has(keep, n_keep, c->name)))
             run_string(run, &names, &n, c->name);
     if (n)
-        qsort(names, n, sizeof(*names), compare_names);
+        qsort(names, n, sizeof(*names), order_text);
     for (size_t i = 0; i < n; i++) {
         if (run_ok(run))
             drop_member(run, federation, names[i]);

@@ -5,6 +5,7 @@
 
 #include "acct/admin/admin_fed.h"
 #include "acct/admin/admin_impl.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 
@@ -102,11 +103,6 @@ static bool cluster_matches(const Pst__AcctCond *where, const Pst__AcctClusterRe
            cond_has(where->clusters, where->n_clusters, c->name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sorted names, of copies: caller frees both. */
 static char **matching_clusters(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
 {
@@ -118,7 +114,7 @@ static char **matching_clusters(struct admin_run *run, const Pst__AcctCond *wher
         if (cluster_matches(where, c) && (names[n] = strdup(c->name)))
             n++;
     if (n)
-        qsort(names, n, sizeof(char *), compare_names);
+        qsort(names, n, sizeof(char *), order_text);
     *ret_n = n;
     return names;
 }

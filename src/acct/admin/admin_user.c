@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acct/admin/admin_impl.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 
@@ -308,11 +309,6 @@ static bool user_matches(struct admin_run *run, const Pst__AcctCond *where,
            default_account_matches(run, where, u->name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static char **matching_users(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
 {
     char *const *named = where->n_names ? where->names : where->users;
@@ -332,7 +328,7 @@ static char **matching_users(struct admin_run *run, const Pst__AcctCond *where, 
         if (user_matches(run, where, u) && (names[n] = strdup(u->name)))
             n++;
     if (names)
-        qsort(names, n, sizeof(char *), compare_names);
+        qsort(names, n, sizeof(char *), order_text);
     *ret_n = n;
     return names;
 }

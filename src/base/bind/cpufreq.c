@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 
 static const char *const governors[] = { "conservative", "ondemand",  "performance",
                                          "powersave",    "schedutil", "userspace" };
@@ -61,13 +62,6 @@ int cpufreq_parse(const char *text, struct cpufreq *ret, struct err *err)
     return 0;
 }
 
-static int compare_khz(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 void cpufreq_list(const char *text, struct cpufreq_range *range)
 {
     range->n = 0;
@@ -80,7 +74,7 @@ void cpufreq_list(const char *text, struct cpufreq_range *range)
             range->khz[range->n++] = (uint32_t)strtoul(p, NULL, 10);
         p += len;
     }
-    qsort(range->khz, range->n, sizeof(range->khz[0]), compare_khz);
+    qsort(range->khz, range->n, sizeof(range->khz[0]), order_u32);
 }
 
 static uint32_t find_nearest(const struct cpufreq_range *range, uint32_t khz)

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
 #include "cli/format/acctflags.h"
@@ -129,11 +130,6 @@ static void put_cpu_time(struct strbuf *sb, uint64_t us)
                     (unsigned long long)(s % 60), (unsigned long long)(us / 1000 % 1000));
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* One word of a list of TRES: memory in the unit that --units asks for. */
 static void put_tres_word(struct strbuf *sb, const struct sacct_row *r, const char *word)
 {
@@ -159,7 +155,7 @@ static void put_words(struct strbuf *sb, const struct sacct_row *r, const char *
          w = strtok_r(NULL, ",", &save))
         words[n++] = w;
     if (sorted)
-        qsort(words, n, sizeof(*words), compare_words);
+        qsort(words, n, sizeof(*words), order_text);
     for (size_t i = 0; i < n; i++) {
         if (i)
             strbuf_addc(sb, ',');

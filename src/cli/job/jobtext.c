@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
@@ -264,13 +265,6 @@ int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max)
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max)
 {
     uint32_t n = 0, kept = 0;
@@ -295,7 +289,7 @@ int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max)
     } while (*text == ',' && text++);
     if (*text)
         return -EINVAL;
-    qsort(ret, n, sizeof(*ret), by_number);
+    qsort(ret, n, sizeof(*ret), order_u32);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || ret[i] != ret[kept - 1])
             ret[kept++] = ret[i];

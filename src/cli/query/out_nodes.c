@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/argwords.h"
@@ -153,13 +154,6 @@ long cluster_nodes_find(const struct cluster_nodes *t, const char *name)
     return found ? found - t->nodes : -1;
 }
 
-static int compare_indexes(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return a < b ? -1 : a > b;
-}
-
 static int resolve_members(const struct cluster_nodes *t, struct cluster_part *part)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
@@ -177,7 +171,7 @@ static int resolve_members(const struct cluster_nodes *t, struct cluster_part *p
             part->nodes[part->n_nodes++] = (uint32_t)at;
     }
     if (part->n_nodes)
-        qsort(part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes);
+        qsort(part->nodes, part->n_nodes, sizeof(*part->nodes), order_u32);
     return 0;
 }
 
@@ -233,7 +227,7 @@ bool cluster_part_has(const struct cluster_part *part, size_t node)
     uint32_t key = (uint32_t)node;
 
     return part->n_nodes &&
-           bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes);
+           bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), order_u32);
 }
 
 bool cluster_nodes_shows(const struct cluster_nodes *t, const Pst__PartitionRecord *p, bool all)

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
@@ -221,11 +222,6 @@ struct joined {
     const char *cluster; /* a user's default account is that here; NULL: any cluster's */
 };
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* "a,b": sorted, each once.  Frees the list of borrowed words. */
 static char *join_words(const char **words, size_t n)
 {
@@ -233,7 +229,7 @@ static char *join_words(const char **words, size_t n)
     char *text;
 
     if (n)
-        qsort(words, n, sizeof(*words), compare_words);
+        qsort(words, n, sizeof(*words), order_text);
     for (size_t i = 0; i < n; i++)
         if (!i || strcmp(words[i], words[i - 1]) != 0)
             strbuf_addf(&sb, "%s%s", sb.len ? "," : "", words[i]);

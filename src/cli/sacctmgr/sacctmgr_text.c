@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/sacctmgr/sacctmgr.h"
@@ -109,11 +110,6 @@ static void put_count(struct smgr *s, struct strbuf *sb, const Pst__TresCount *c
     }
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n)
 {
     char **words = xmalloc_or_die((n + 1) * sizeof(char *));
@@ -124,7 +120,7 @@ void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *lis
         put_count(s, &one, list[i]);
         check_mem_or_die(strbuf_detach(&one, &words[i]));
     }
-    qsort(words, n, sizeof(*words), compare_words);
+    qsort(words, n, sizeof(*words), order_text);
     for (size_t i = 0; i < n; i++) {
         strbuf_addf(sb, "%s%s", i ? "," : "", words[i]);
         free(words[i]);
@@ -228,11 +224,6 @@ int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, si
 
 /* ---- QOS ------------------------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n)
 {
     const char **names = xmalloc_or_die((n + 1) * sizeof(*names));
@@ -242,7 +233,7 @@ void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, s
         names[found] = smgr_qos_name(s, ids[i]);
         found += names[found] != NULL;
     }
-    qsort(names, found, sizeof(*names), compare_names);
+    qsort(names, found, sizeof(*names), order_text);
     for (size_t i = 0; i < found; i++)
         strbuf_addf(sb, "%s%s", i ? "," : "", names[i]);
     free(names);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
@@ -114,13 +115,6 @@ static void add_letters(struct strbuf *sb, const char *letters, size_t n)
     }
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The jobs, each once, as far as the line goes. */
 static void add_jobs(struct strbuf *sb, struct job_ids *all)
 {
@@ -128,7 +122,7 @@ static void add_jobs(struct strbuf *sb, struct job_ids *all)
 
     if (!all->n)
         return;
-    qsort(all->ids, all->n, sizeof(*all->ids), compare_ids);
+    qsort(all->ids, all->n, sizeof(*all->ids), order_u32);
     for (size_t i = 0; i < all->n; i++)
         if (kept == 0 || all->ids[kept - 1] != all->ids[i])
             all->ids[kept++] = all->ids[i];

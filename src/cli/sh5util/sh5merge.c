@@ -14,15 +14,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "h5/h5image.h"
 #include "h5/h5name.h"
 
 #define FD_PATH_SIZE 40u
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 static int add_name(struct sh5files *f, const char *name)
 {
@@ -60,7 +56,7 @@ int sh5files_find(int dir_fd, const struct sh5ids *ids, struct sh5files *ret)
         return r;
     }
     if (found.n)
-        qsort(found.names, found.n, sizeof(*found.names), compare_names);
+        qsort(found.names, found.n, sizeof(*found.names), order_text);
     *ret = found;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/sametext.h"
 #include "base/strbuf.h"
@@ -150,13 +151,6 @@ static int add_task(void *ctx, uint32_t task)
     return 0;
 }
 
-static int compare_tasks(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return (a > b) - (a < b);
-}
-
 /* "1-3,7"; tasks at one distance from each other, over some way, are "0-20:4". */
 static void put_tasks(struct strbuf *sb, const struct tasks *t)
 {
@@ -191,7 +185,7 @@ static int join_tasks(struct array_line *l)
     strbuf_add(&all, strbuf_str(&l->more));
     r = all.failed ? -ENOMEM : filter_each_task(strbuf_str(&all), add_task, &t);
     if (r == 0 && t.n) {
-        qsort(t.list, t.n, sizeof(*t.list), compare_tasks);
+        qsort(t.list, t.n, sizeof(*t.list), order_u32);
         put_tasks(&text, &t);
         r = text.failed ? -ENOMEM : pb_set_str(&j->array_tasks, strbuf_str(&text));
     }

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "cli/sreport/sreport.h"
 
 /* ---- cluster utilization --------------------------------------------------------------------- */
@@ -94,13 +95,6 @@ struct sizes_row {
     uint64_t total, whole;
 };
 
-static int compare_bounds(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void put_amount(const struct sizes_row *r, uint64_t amount, char *buf, size_t size)
 {
     if (r->c->print_count)
@@ -157,7 +151,7 @@ static size_t make_bounds(const struct cond *c, const Pst__UsageReply *reply, ui
                 bounds[n++] = bound;
         }
     }
-    qsort(bounds, n, sizeof(*bounds), compare_bounds);
+    qsort(bounds, n, sizeof(*bounds), order_u32);
     return n;
 }
 

@@ -5,18 +5,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/timefmt.h"
 #include "cli/srun/srun.h"
 #include "cli/job/tasks.h"
 
 #define HOLD_US (100 * 1000)
-
-static int by_rank(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 static void tell_exit(struct srun *s, struct srun_node *n)
 {
@@ -26,7 +20,7 @@ static void tell_exit(struct srun *s, struct srun_node *n)
 
     if (n->n_held == 0)
         return;
-    qsort(n->held, n->n_held, sizeof(*n->held), by_rank);
+    qsort(n->held, n->n_held, sizeof(*n->held), order_u32);
     for (uint32_t i = 0; i < n->n_held; i++)
         n->held[i] -= n->part->first_rank; /* a component counts its own tasks */
     list = tasks_list(n->held, n->n_held);

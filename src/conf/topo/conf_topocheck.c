@@ -1,5 +1,6 @@
 /* conf_topocheck.c - what a line of a topology does not show alone; see conf_topocheck.h */
 #include "conf/topo/conf_topocheck.h"
+#include "base/compare/order.h"
 #include "conf/topo/conf_topobuild.h"
 
 #include <errno.h>
@@ -168,13 +169,6 @@ static void check_levels(struct topo_loader *tl, const struct conf_topo *t)
 
 /* ---- block sizes ----------------------------------------------------------------------------- */
 
-static int compare_sizes(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void check_sizes(struct topo_loader *tl, struct conf_topo *t)
 {
     uint32_t base = t->nblock_sizes ? t->block_sizes[0] : 0;
@@ -192,7 +186,7 @@ static void check_sizes(struct topo_loader *tl, struct conf_topo *t)
         }
     }
     if (t->nblock_sizes)
-        qsort(t->block_sizes, t->nblock_sizes, sizeof(*t->block_sizes), compare_sizes);
+        qsort(t->block_sizes, t->nblock_sizes, sizeof(*t->block_sizes), order_u32);
     for (size_t i = 0; i < t->nblock_sizes; i++)
         if (n == 0 || t->block_sizes[n - 1] != t->block_sizes[i])
             t->block_sizes[n++] = t->block_sizes[i];

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/must.h"
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "conf/conf_shared.h"
@@ -99,11 +100,6 @@ void acctadmin_request(struct acctadmin *a, struct conn *conn, const struct fram
 
 /* ---- what this cluster is -------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Names of AccountingStorageTRES, and what comes with GPUs.  Caller frees list and strings. */
 static char **tres_names(const struct conf *conf, size_t *ret_n)
 {
@@ -127,7 +123,7 @@ static char **tres_names(const struct conf *conf, size_t *ret_n)
     if (gpu && (names[n] = strdup("gres/gpuutil")))
         n++;
     if (names)
-        qsort(names, n, sizeof(char *), compare_names);
+        qsort(names, n, sizeof(char *), order_text);
     *ret_n = n;
     return names;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/compare/order.h"
 #include "model/hetjob.h"
 #include "model/tables/idmap.h"
 #include "model/job.h"
@@ -38,13 +39,6 @@ static int add_numbers(struct idmap *m, const uint32_t *list, size_t n)
     return r;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int sort_ids(struct jobfilter *f, const uint32_t *list, size_t n)
 {
     if (!n)
@@ -53,7 +47,7 @@ static int sort_ids(struct jobfilter *f, const uint32_t *list, size_t n)
     if (!f->sorted)
         return -ENOMEM;
     memcpy(f->sorted, list, n * sizeof(*f->sorted));
-    qsort(f->sorted, n, sizeof(*f->sorted), compare_ids);
+    qsort(f->sorted, n, sizeof(*f->sorted), order_u32);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/sluid.h"
 #include "base/strbuf.h"
 #include "ctld/job/hetgroup.h"
@@ -285,13 +286,6 @@ static char *wanted_of(struct jobwalk *w, const char *held)
     return both;
 }
 
-static int compare_ids(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return (a > b) - (a < b);
-}
-
 /* Then the records that still hold tasks: one call for all tasks of a record. */
 static void start_parts(struct jobwalk *w)
 {
@@ -302,7 +296,7 @@ static void start_parts(struct jobwalk *w)
     if (keep_ids(w, ids, n) != 0)
         w->n_ids = w->at = 0;
     else if (n > 1)
-        qsort(w->ids, n, sizeof(*w->ids), compare_ids);
+        qsort(w->ids, n, sizeof(*w->ids), order_u32);
 }
 
 static bool give_part(struct jobwalk *w, struct job *j, struct job_ref *ret)

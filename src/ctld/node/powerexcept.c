@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 
@@ -235,11 +236,6 @@ static void part_items(const char *list, const char *without, struct strbuf *pla
     }
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The names of all that are not in gone, folded into out. */
 static int add_remaining(struct strbuf *out, struct hostlist *all, const struct hostlist *gone)
 {
@@ -252,12 +248,12 @@ static int add_remaining(struct strbuf *out, struct hostlist *all, const struct 
         return -ENOMEM;
     for (size_t i = 0; i < ngone; i++)
         off[i] = hostlist_nth(gone, i);
-    qsort(off, ngone, sizeof(*off), compare_names);
+    qsort(off, ngone, sizeof(*off), order_text);
     hostlist_uniq(all);
     for (size_t i = 0; i < hostlist_count(all); i++) {
         const char *name = hostlist_nth(all, i);
 
-        if (!bsearch(&name, off, ngone, sizeof(*off), compare_names))
+        if (!bsearch(&name, off, ngone, sizeof(*off), order_text))
             names[n++] = name;
     }
     if (n && hostlist_fold_names(names, n, &folded) < 0)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare/order.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "model/account/assoc.h"
@@ -367,11 +368,6 @@ static void get_plugins(lua_State *L, ProtobufCMessage *msg, void *ctx)
     }
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The entries of the table on top as NAME=value, sorted, so that equal environments stay equal. */
 static int collect_entries(lua_State *L, char ***ret, size_t *ret_n)
 {
@@ -396,7 +392,7 @@ static int collect_entries(lua_State *L, char ***ret, size_t *ret_n)
         lua_drop(L, 1);
     }
     if (n)
-        qsort(list, n, sizeof(*list), by_text);
+        qsort(list, n, sizeof(*list), order_text);
     *ret = list;
     *ret_n = n;
     return r;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "base/timefmt.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/front/jobfilter.h"
@@ -196,13 +197,6 @@ static void on_ref(struct action *a, const struct job_ref *ref)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static int compare_ids(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return a < b ? -1 : a > b;
-}
-
 /* Every job that the verb could touch, in the order of numbers; each meets the filter when its
  * turn comes. */
 static void collect_ids(struct action *a)
@@ -218,7 +212,7 @@ static void collect_ids(struct action *a)
             a->ids[a->n_ids++] = j->rec->job_id;
     }
     if (a->n_ids)
-        qsort(a->ids, a->n_ids, sizeof(*a->ids), compare_ids);
+        qsort(a->ids, a->n_ids, sizeof(*a->ids), order_u32);
 }
 
 static void action_free(struct action *a)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/compare/order.h"
 #include "kube/api/kubejson.h"
 #include "kube/make/opkeys.h"
 
@@ -323,11 +324,6 @@ static void write_hex(const struct digest *d, char ret[static MKBASE_HASH])
         (void)snprintf(ret + 2 * i, 3, "%02x", d->bytes[i]);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH])
 {
     size_t n = json_object_size(map), i = 0;
@@ -341,7 +337,7 @@ void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH])
     if (!keys)
         return;
     json_object_foreach((json_t *)(uintptr_t)map, key, value) keys[i++] = key;
-    qsort(keys, n, sizeof(*keys), compare_keys);
+    qsort(keys, n, sizeof(*keys), order_text);
     for (i = 0; i < n; i++)
         strbuf_add(&all, json_string_value(json_object_get(map, keys[i])));
     if (!all.failed && digest_of(strbuf_str(&all), all.len, &d) == 0)

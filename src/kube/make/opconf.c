@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "kube/api/kubejson.h"
 #include "kube/make/mkha.h"
 
@@ -90,11 +91,6 @@ void opconf_find_options(const char *text, const char *key, struct strbuf *out)
     }
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool sets_same(const char *a, const char *b)
 {
     size_t n = strcspn(a, "=");
@@ -138,7 +134,7 @@ void opconf_merge_options(const char *have, const char *more, struct strbuf *out
         *p = (char)tolower((unsigned char)*p);
     fixed = add_options(a, list, 0, 0);
     n = add_options(b, list, fixed, fixed);
-    qsort(list, n, sizeof(*list), compare_names);
+    qsort(list, n, sizeof(*list), order_text);
     for (size_t i = 0; i < n; i++)
         strbuf_addf(out, "%s%s", i ? "," : "", list[i]);
 }
@@ -252,7 +248,7 @@ static void write_scripts(const struct mkbase_facts *f, const char *path, const 
                 names[n++] = file;
         }
     }
-    qsort(names, n, sizeof(*names), compare_names);
+    qsort(names, n, sizeof(*names), order_text);
     for (i = 0; i < n; i++)
         strbuf_addf(out, "%s=%s%s\n", key, folder, names[i]);
 }

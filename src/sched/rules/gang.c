@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 
 struct taken {       /* CPUs of the nodes that jobs claim */
     uint32_t *nodes; /* ids, in order, each once */
@@ -16,13 +17,6 @@ struct taken {       /* CPUs of the nodes that jobs claim */
     uint32_t nwords; /* of each */
     uint64_t *words;
 };
-
-static int by_number(const void *pa, const void *pb)
-{
-    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-    return (a > b) - (a < b);
-}
 
 static int taken_init(struct taken *t, const struct gang_job *jobs, size_t n)
 {
@@ -39,7 +33,7 @@ static int taken_init(struct taken *t, const struct gang_job *jobs, size_t n)
             t->nwords = MAX(t->nwords, jobs[i].claims[k].nwords);
         }
     }
-    qsort(t->nodes, claims, sizeof(*t->nodes), by_number);
+    qsort(t->nodes, claims, sizeof(*t->nodes), order_u32);
     for (size_t i = 0; i < claims; i++)
         if (!t->n || t->nodes[t->n - 1] != t->nodes[i])
             t->nodes[t->n++] = t->nodes[i];
@@ -55,7 +49,7 @@ static void taken_done(struct taken *t)
 
 static uint64_t *words_of(const struct taken *t, uint32_t node_id)
 {
-    const uint32_t *at = bsearch(&node_id, t->nodes, t->n, sizeof(*t->nodes), by_number);
+    const uint32_t *at = bsearch(&node_id, t->nodes, t->n, sizeof(*t->nodes), order_u32);
 
     return t->words + (size_t)(at - t->nodes) * t->nwords; /* taken_init() has seen it */
 }

@@ -10,6 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/compare/order.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/base/constraint.h"
@@ -64,13 +65,6 @@ static int alloc_text(struct shape *sh, const struct sched_job *job)
     return sh->text ? 0 : -ENOMEM;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static uint32_t copy_ids(uint32_t *to, const uint32_t *from, size_t n)
 {
     uint32_t kept = 0;
@@ -78,7 +72,7 @@ static uint32_t copy_ids(uint32_t *to, const uint32_t *from, size_t n)
     for (size_t i = 0; i < n; i++)
         to[i] = from[i];
     if (n)
-        qsort(to, n, sizeof(*to), by_number);
+        qsort(to, n, sizeof(*to), order_u32);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || to[i] != to[kept - 1])
             to[kept++] = to[i];
@@ -171,7 +165,7 @@ static uint32_t count_numbers(const struct shape_key *k)
 uint32_t shape_listed(const struct shape *shape, uint32_t node_id)
 {
     const struct shape_key *k = &shape->key;
-    const uint32_t *at = bsearch(&node_id, shape->nodes, k->nreq, sizeof(*at), by_number);
+    const uint32_t *at = bsearch(&node_id, shape->nodes, k->nreq, sizeof(*at), order_u32);
 
     return at && k->nlisted ? shape->nodes[count_numbers(k) - k->nlisted + (at - shape->nodes)] : 0;
 }
@@ -212,7 +206,7 @@ static void add_listed(struct shape *sh, const struct sched_job *job)
     memset(tasks, 0, sh->key.nreq * sizeof(*tasks));
     for (size_t i = 0; i < job->nreq; i++) {
         const uint32_t *at =
-            bsearch(&job->req_nodes[i], sh->nodes, sh->key.nreq, sizeof(*at), by_number);
+            bsearch(&job->req_nodes[i], sh->nodes, sh->key.nreq, sizeof(*at), order_u32);
 
         tasks[at - sh->nodes] += job->req_tasks[i];
     }
