@@ -35,11 +35,6 @@ struct noderes *noderes_free(struct noderes *res)
     return NULL;
 }
 
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
 static bool same_type(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -335,7 +330,7 @@ struct noderes *noderes_new(const Pst__NodeRecord *r)
         for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
             struct gres_text g;
 
-            if (!gres_text_parse(w, &g) || is_shared(g.name) != shares)
+            if (!gres_text_parse(w, &g) || gres_shares_gpu(g.name) != shares)
                 continue;
             if (shares)
                 share_row(res, r, &g);

@@ -27,11 +27,6 @@ struct gresuse {
     size_t n;
 };
 
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
 static struct row *find_row(const struct gresuse *u, const char *name, const char *type,
                             bool any_type)
 {
@@ -205,7 +200,7 @@ void gresuse_text(const struct gresuse *u, const Pst__NodeRecord *node, struct s
     struct entry e;
 
     while (next_entry(&text, &e)) {
-        bool shared = is_shared(e.name);
+        bool shared = gres_shares_gpu(e.name);
         const struct row *r = find_row(u, e.name, e.type[0] ? e.type : NULL, shared);
 
         if (shared && !e.type[0] && gpu_type)

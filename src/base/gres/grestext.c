@@ -49,6 +49,11 @@ static void take_flag(struct gres_text *g)
         g->type[len - flag - 1] = '\0';
 }
 
+bool gres_shares_gpu(const char *name)
+{
+    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+}
+
 bool gres_text_parse(char *word, struct gres_text *ret)
 {
     char *rest, *last;

@@ -16,6 +16,9 @@ struct gres_text {
 };
 bool gres_text_parse(char *word, struct gres_text *ret);
 
+/* Does a GRES of this name hand out parts of a GPU: "shard", "mps"? */
+bool gres_shares_gpu(const char *name);
+
 /* Of a list such as "gres/gpu:a100:2,gres/shard:1" what is said of a name; type NULL = of any type.
  * Of two entries of one name and type the later counts.  Returns the count; *ret_any (may be NULL)
  * whether there is one. */

@@ -6,6 +6,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "base/hostlist.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
@@ -45,11 +46,6 @@ static void note_shares(Pst__GresAlloc *to, const struct sched_alloc_gres *g,
     to->share_counts = counts;
 }
 
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
 static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n,
                                   uint32_t threads, uint32_t tasks)
 {
@@ -81,7 +77,7 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
         SET(to, count, n->gres[i].count);
         if (n->gres[i].devices)
             to->devices = bits_text(n->gres[i].devices, n->gres[i].ndevice_words);
-        if (to->devices && is_shared(to->name))
+        if (to->devices && gres_shares_gpu(to->name))
             note_shares(to, &n->gres[i], node);
     }
     return g;

@@ -140,7 +140,7 @@ static uint64_t gres_on(const Pst__NodeRecord *n, const struct gres_text *kind)
     for (char *h = has ? strtok_r(has, ",", &save) : NULL; h; h = strtok_r(NULL, ",", &save))
         if (gres_text_parse(h, &have) && strcmp(have.name, kind->name) == 0 &&
             (!kind->type || same_or_missing(have.type, kind->type) ||
-             (!have.type && (strcmp(have.name, "shard") == 0 || strcmp(have.name, "mps") == 0))))
+             (!have.type && gres_shares_gpu(have.name))))
             sum += have.count;
     return sum;
 }

@@ -8,11 +8,6 @@
 #include "base/cleanup.h"
 #include "base/gres/grestext.h"
 
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
 char *nodedevices_gpu_type(const char *gres)
 {
     _cleanup_free_ char *copy = gres ? strdup(gres) : NULL;
@@ -68,11 +63,11 @@ static void put_word(struct strbuf *sb, const Pst__NodeRecord *n, const char *wo
         strbuf_addf(sb, "%.*s", (int)len, word);
         return;
     }
-    if (is_shared(g.name) && !g.type && gpu_type)
+    if (gres_shares_gpu(g.name) && !g.type && gpu_type)
         strbuf_addf(sb, "%s:%s:%llu", g.name, gpu_type, (unsigned long long)g.count);
     else
         strbuf_addf(sb, "%.*s", (int)bare, word);
-    sockets = is_shared(g.name) ? sockets_of(n, "gpu", NULL) : sockets_of(n, g.name, g.type);
+    sockets = gres_shares_gpu(g.name) ? sockets_of(n, "gpu", NULL) : sockets_of(n, g.name, g.type);
     if (sockets)
         strbuf_addf(sb, "(S:%s)", sockets);
     else

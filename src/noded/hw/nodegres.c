@@ -551,11 +551,6 @@ int gres_step_gpus(const struct gres_rows *rows, Pst__StepFile *sf)
 
 /* ---- the record ------------------------------------------------------------------------------ */
 
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
-
 /* The index among the GPUs of the one with that file, or -1. */
 static int64_t gpu_with_file(const struct gres_rows *rows, const char *file)
 {
@@ -614,8 +609,8 @@ static int fill_topo(const struct gres_rows *rows, size_t at, Pst__GresTopo *to)
     r = r < 0 ? r : pb_set_str(&to->cores, g->cores);
     r = r < 0 ? r : pb_set_str(&to->links, g->links);
     if (r == 0)
-        r = is_shared(g->name) ? shared_gpus(rows, g, &to->devices)
-                               : device_range(rows, at, &to->devices);
+        r = gres_shares_gpu(g->name) ? shared_gpus(rows, g, &to->devices)
+                                     : device_range(rows, at, &to->devices);
     to->has_count = true;
     to->count = g->count;
     if (g->flags && strcasestr(g->flags, "explicit")) {
@@ -651,7 +646,7 @@ static void print_row(FILE *f, const struct gres_rows *rows, size_t at)
     const struct gres_row *g = &rows->rows[at];
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     uint64_t first = devices_before(rows, at);
-    size_t n = g->file && !is_shared(g->name) && hostlist_parse(g->file, &hl, NULL) == 0
+    size_t n = g->file && !gres_shares_gpu(g->name) && hostlist_parse(g->file, &hl, NULL) == 0
                    ? hostlist_count(hl)
                    : 0;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "sched/profile/prof_data.h"
 #include "sched/rules/advres.h"
 #include "sched/sched.h"
@@ -63,8 +64,7 @@ void pick_init(struct pick *p)
         if ((k->cpus_per_gpu || k->mem_per_gpu_mib || k->tasks_per_gpu) && p->gpu == UINT32_MAX &&
             strcmp(name, "gpu") == 0)
             p->gpu = i;
-        p->gpus |=
-            strcmp(name, "gpu") == 0 || strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
+        p->gpus |= strcmp(name, "gpu") == 0 || gres_shares_gpu(name);
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
     }

@@ -7,6 +7,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "base/strbuf.h"
 #include "stepd/env/env.h"
 #include "stepd/env/gpuenv.h"
@@ -20,11 +21,6 @@ static const struct {
     { "ZE_AFFINITY_MASK", GPU_ENV_ZE },
     { "GPU_DEVICE_ORDINAL", GPU_ENV_OPENCL },
 };
-
-static bool is_shared(const char *name)
-{
-    return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
-}
 
 static struct bitmap *parse_numbers(const char *text)
 {
@@ -47,7 +43,7 @@ static size_t list_of(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size
             const char *name = gres[k]->name ? gres[k]->name : "";
             _cleanup_(bitmap_free) struct bitmap *bm = NULL;
 
-            if (strcmp(name, "gpu") != 0 && !(shares && is_shared(name)))
+            if (strcmp(name, "gpu") != 0 && !(shares && gres_shares_gpu(name)))
                 continue;
             bm = parse_numbers(gres[k]->devices);
             held = bm && sf->gpus[i]->number < GPUS_MAX && bitmap_test(bm, sf->gpus[i]->number);
@@ -151,11 +147,11 @@ void gpu_env(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, con
     for (size_t i = 0; i < n; i++) {
         const char *name = gres[i]->name ? gres[i]->name : "";
         _cleanup_(bitmap_free) struct bitmap *bm =
-            is_shared(name) ? parse_numbers(gres[i]->devices) : NULL;
+            gres_shares_gpu(name) ? parse_numbers(gres[i]->devices) : NULL;
 
         if (strcmp(name, "gpu") == 0)
             gpus += gres[i]->count;
-        else if (is_shared(name)) /* the GPUs that the shares are of */
+        else if (gres_shares_gpu(name)) /* the GPUs that the shares are of */
             gpus += gres[i]->shares && bm ? bitmap_count(bm) : 1;
         shards += strcmp(name, "shard") == 0 ? gres[i]->count : 0;
         if (strcmp(name, "mps") == 0)

@@ -79,12 +79,24 @@ static void test_order(void **state)
     assert_string_equal(text, "gpu:b:1,gpu:a:1,nic:4,bb:2");
 }
 
+/* gres.conf(5): shards and MPS percentages are parts of GPUs. */
+static void test_shared(void **state)
+{
+    (void)state;
+    assert_true(gres_shares_gpu("shard"));
+    assert_true(gres_shares_gpu("mps"));
+    assert_false(gres_shares_gpu("gpu"));
+    assert_false(gres_shares_gpu("shards"));
+    assert_false(gres_shares_gpu(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_shared),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
