@@ -22,6 +22,7 @@ BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 PLAIN_BUILD = build
 FUZZ_BUILD = build-fuzz
 CLANG_BUILD = build-clang
+LEVELS = 0 3
 COVERAGE_BUILD = build-coverage
 
 NINJA = ninja $(if $(JOBS),-j $(JOBS))
@@ -239,6 +240,18 @@ check-clang:
 	fi
 	$(NINJA) -C $(CLANG_BUILD) all unit-tests fuzz-targets benchmarks
 
+## test-compilers: everything with gcc at -O0 and -O3 and with clang, warnings as errors (BUILD-O0, BUILD-O3, build-clang)
+.PHONY: test-compilers
+test-compilers:
+	tools/bootstrap
+	for level in $(LEVELS); do \
+	    if [ -f $(BUILD)-O$$level/build.ninja ]; then meson setup --reconfigure $(BUILD)-O$$level > /dev/null; \
+	    else $(SETUP) -Doptimization=$$level -Ddebug=false -Dwerror=true $(BUILD)-O$$level; fi; \
+	    $(NINJA) -C $(BUILD)-O$$level all unit-tests fuzz-targets benchmarks; \
+	done
+	if command -v clang > /dev/null; then $(MAKE) check-clang; \
+	else echo 'test-compilers: clang is not installed, so nothing was built with it (tools/bootstrap clang)'; fi
+
 ## coverage: lines that tests reach, by folder, to docs/coverage.md; ARGS=--all runs every suite, not only unit and fuzz
 .PHONY: coverage
 coverage:
@@ -280,7 +293,7 @@ install: configure
 .PHONY: clean
 clean:
 	rm -rf build build-address build-undefined build-address-undefined build-thread \
-	    $(FUZZ_BUILD) $(CLANG_BUILD) $(COVERAGE_BUILD)
+	    $(FUZZ_BUILD) $(CLANG_BUILD) $(COVERAGE_BUILD) $(LEVELS:%=build-O%)
 
 ## help: this list
 .PHONY: help
