@@ -49,6 +49,7 @@ struct gang {
     json_t *layout;       /* what the job holds: node of Slurm -> resources/JOB; NULL: not known */
     uint32_t layout_job;  /* whose layout */
     uint32_t done_job;    /* that was done with last; 0: none */
+    uint32_t placed_job;  /* of which the PodGroup was told that it is placed; 0: of none */
     uint32_t sent_job;    /* for which pods were bound last; 0: for none */
     int64_t sent_mono_us; /* when */
     int64_t ask_mono_us;  /* the job's reason is not asked for before */

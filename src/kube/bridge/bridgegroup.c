@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/claim/bridgekeys.h"
@@ -140,4 +141,58 @@ json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missin
         add_options(root, workload_of(b, group, missing)) < 0)
         return NULL;
     return TAKE_PTR(root);
+}
+
+/* ---- what a PodGroup is told ----------------------------------------------------------------- */
+
+#define PLACED "PodGroupScheduled"
+
+/* The word of schedulers that know PodGroups: whoever waits for it may go on.  Nothing depends on
+ * it here. */
+static void take_told(void *ctx, const struct kubereply *reply)
+{
+    (void)ctx;
+    if (reply->status != 200 && reply->status != 404 && reply->status != 409)
+        log_seldom(LOG_ERROR, "the status of a PodGroup: API server: %d %.300s", reply->status,
+                   reply->text);
+}
+
+/* All conditions: a merge patch replaces the list.  NULL: no memory. */
+static json_t *make_status(const json_t *group)
+{
+    _cleanup_json_ json_t *all = json_array();
+    json_t *one;
+    size_t i;
+    char stamp[40];
+
+    json_array_foreach(kubejson_at(group, "status.conditions"), i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), PLACED) != 0 && json_array_append(all, one) < 0)
+            return NULL;
+    }
+    kubejson_stamp(now_us(), false, stamp, sizeof(stamp));
+    if (json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", PLACED, "status",
+                                             "True", "reason", "Scheduled", "message",
+                                             "All pods have nodes of their Slurm job",
+                                             "lastTransitionTime", stamp)) < 0)
+        return NULL;
+    return json_pack("{s:{s:s, s:s}, s:{s:O}}", "metadata", "uid", kubejson_uid(group),
+                     "resourceVersion", kubejson_version(group), "status", "conditions", all);
+}
+
+void bridgegroup_tell_placed(struct gang *g, const json_t *pods, const struct slurmjob *job)
+{
+    const json_t *first = json_array_get(pods, 0), *group = first ? group_of(g->b, first) : NULL;
+    const struct kubeapi_target t = { &bridge_native, group ? kubejson_namespace(group) : "",
+                                      group ? kubejson_name(group) : "", "status", true };
+    _cleanup_json_ json_t *patch = NULL;
+
+    if (!group || !bridgegroup_is_native(g->b, first) || g->placed_job == job->id)
+        return;
+    g->placed_job = job->id;
+    if (strcmp(kubejson_text(kubejson_condition(group, PLACED), "status"), "True") == 0)
+        return;
+    patch = make_status(group);
+    if (patch)
+        (void)kubeapi_patch(g->b->kube, &t, KUBEAPI_MERGE, patch, NULL, false, take_told, NULL);
 }

@@ -15,3 +15,5 @@ int64_t bridgegroup_least(const struct bridge *b, const json_t *pods);
 json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing);
 /* For how many seconds the Job that owns the pod may run; 0: no Job says it. */
 int64_t bridgegroup_deadline_s(const struct bridge *b, const json_t *pod);
+/* The gang is on its nodes: tell the PodGroup of scheduling.k8s.io that it has, once a job. */
+void bridgegroup_tell_placed(struct gang *g, const json_t *pods, const struct slurmjob *job);

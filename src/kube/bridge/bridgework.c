@@ -126,6 +126,8 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         if (v->job && v->job->state == SLURMJOB_PENDING && v->job->comment)
             bridgesubmit_exclude(g, v);
         tell_pending(g, v);
+        if (v->job && v->job->state == SLURMJOB_RUNNING && podgang_is_placed(v))
+            bridgegroup_tell_placed(g, v->pods, v->job);
         break;
     }
 }

@@ -105,6 +105,13 @@ static struct counts count_pods(const struct podgang_view *v)
     return n;
 }
 
+bool podgang_is_placed(const struct podgang_view *v)
+{
+    struct counts n = count_pods(v);
+
+    return n.bound && n.bound == n.live;
+}
+
 static bool is_given_up(const struct podgang_view *v)
 {
     return podgang_attempt(v->pods) > kubejson_int(v->job->comment, "attempt", 0);

@@ -33,6 +33,8 @@ enum podgang_action podgang_decide(const struct podgang_view *v);
 bool podgang_has_pod(const struct slurmjob *job, const json_t *pod);
 /* Was the job made for this gang?  Of a job whose comment is not known it may be. */
 bool podgang_owns(const struct slurmjob *job, const char *gang);
+/* Are all pods of the job that live on their nodes? */
+bool podgang_is_placed(const struct podgang_view *v);
 /* Is nothing in the way of the pod's end?  Then its finalizer is to be taken away. */
 bool podgang_lets_go(const struct podgang_view *v, const json_t *pod);
 /* How often a job of these pods was given up. */

@@ -530,9 +530,17 @@ def test_native_podgroup(bridge):
         "metadata": {"name": "ng", "namespace": "default", "annotations": {OPTION + "timelimit": "9"}},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}})
     assert not bridge.jobs()
+    other = {"type": "Other", "status": "False", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    bridge.api.patch("podgroups.scheduling.k8s.io", "ng", {"status": {"conditions": [other]}}, sub="status")
     bridge.pod("n2", schedulingGroup={"podGroupName": "ng"})
     bridge.bound("n0", "n1", "n2")
     assert [line.split()[1:] for line in bridge.jobs()] == [["RUNNING", "ng"]]
+
+    def said():
+        return bridge.api.get("podgroups.scheduling.k8s.io", "ng").get("status", {}).get("conditions", [])
+    wait_until(lambda: len(said()) == 2, "the group is told")
+    assert said()[0]["type"] == "Other" and said()[1]["lastTransitionTime"]
+    assert (said()[1]["type"], said()[1]["status"], said()[1]["reason"]) == ("PodGroupScheduled", "True", "Scheduled")
 
 
 def test_options_of_a_workload(bridge, external):
