@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/compare/order.h"
+#include "kube/api/kubeconfig.h"
 #include "kube/api/kubejson.h"
 #include "kube/make/opkeys.h"
 
@@ -324,7 +325,22 @@ static void write_hex(const struct digest *d, char ret[static MKBASE_HASH])
         (void)snprintf(ret + 2 * i, 3, "%02x", d->bytes[i]);
 }
 
-void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH])
+/* A value of a Secret is base64 of bytes; what is none counts as it stands. */
+static void add_value(struct strbuf *all, const char *text, bool coded)
+{
+    _cleanup_free_ char *bytes = NULL;
+    size_t len = 0;
+
+    if (text && coded && kubeconfig_base64(text, &bytes, &len) == 0) {
+        strbuf_addn(all, bytes, len);
+        if (len)
+            explicit_bzero(bytes, len);
+    } else if (text) {
+        strbuf_add(all, text);
+    }
+}
+
+static void hash_values(const json_t *map, bool coded, char ret[static MKBASE_HASH])
 {
     size_t n = json_object_size(map), i = 0;
     _cleanup_free_ const char **keys = calloc(n + 1, sizeof(*keys));
@@ -339,10 +355,22 @@ void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH])
     json_object_foreach((json_t *)(uintptr_t)map, key, value) keys[i++] = key;
     qsort(keys, n, sizeof(*keys), order_text);
     for (i = 0; i < n; i++)
-        strbuf_add(&all, json_string_value(json_object_get(map, keys[i])));
+        add_value(&all, json_string_value(json_object_get(map, keys[i])), coded);
     if (!all.failed && digest_of(strbuf_str(&all), all.len, &d) == 0)
         write_hex(&d, ret);
+    if (coded && all.len)
+        explicit_bzero(all.buf, all.len);
     strbuf_done(&all);
+}
+
+void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH])
+{
+    hash_values(map, false, ret);
+}
+
+void mkbase_hash_secret(const json_t *data, char ret[static MKBASE_HASH])
+{
+    hash_values(data, true, ret);
 }
 
 void mkbase_hash_of(const struct mkbase_facts *f, const char *kind, const struct mkbase_ref *ref,
@@ -354,7 +382,7 @@ void mkbase_hash_of(const struct mkbase_facts *f, const char *kind, const struct
 
     ret[0] = '\0';
     if (map)
-        mkbase_hash(map, ret);
+        hash_values(map, strcmp(kind, "Secret") == 0, ret);
 }
 
 int mkbase_note(json_t *meta, const char *key, const char *value)

@@ -64,6 +64,8 @@ void mkbase_keys(const json_t *cr, struct mkbase_keys *ret);
 /* The SHA-256 in hex of the values of an object, in order of keys; "": no memory. */
 #define MKBASE_HASH 65u
 void mkbase_hash(const json_t *map, char ret[static MKBASE_HASH]);
+/* Likewise of the data of a Secret: of its bytes, as other operators take them. */
+void mkbase_hash_secret(const json_t *data, char ret[static MKBASE_HASH]);
 /* The hash of a key of a Secret, or ConfigMap; "" when it is not there. */
 void mkbase_hash_of(const struct mkbase_facts *f, const char *kind, const struct mkbase_ref *ref,
                     char ret[static MKBASE_HASH]);

@@ -167,7 +167,7 @@ static int note_hashes(const struct mkbase_facts *f, const json_t *config, const
     mkbase_hash(json_object_get(config, "data"), hash);
     if (mkbase_note(meta, OPKEY_SSHD_HASH, hash) < 0)
         return -ENOMEM;
-    mkbase_hash(json_object_get(mkbase_find(f, "Secret", host_keys), "data"), hash);
+    mkbase_hash_secret(json_object_get(mkbase_find(f, "Secret", host_keys), "data"), hash);
     if (mkbase_note(meta, OPKEY_HOSTKEYS_HASH, hash) < 0)
         return -ENOMEM;
     return mkbase_note(meta, OPKEY_MAIN_CONTAINER, APP);

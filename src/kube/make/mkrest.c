@@ -162,7 +162,7 @@ static json_t *make_dbd_template(const struct mkbase_facts *f, const char *name,
     char conf[MKBASE_HASH], slurm[MKBASE_HASH], jwt[MKBASE_HASH];
 
     mkbase_keys(f->cr, &keys);
-    mkbase_hash(json_object_get(secret, "data"), conf);
+    mkbase_hash_secret(json_object_get(secret, "data"), conf);
     mkbase_hash_of(f, "Secret", &keys.slurm, slurm);
     mkbase_hash_of(f, "Secret", &keys.jwt, jwt);
     if (!meta || mkbase_note(meta, OPKEY_DBD_HASH, conf) < 0 ||

@@ -4,6 +4,7 @@ Numbers in names of tests are those of reports about operators of this kind that
 still, or undid what an administrator had done."""
 
 import base64
+import hashlib
 import json
 import os
 import random
@@ -430,5 +431,8 @@ def test_example(op):
     wait_until(lambda: op.api.get("statefulsets", "slurm-controller") and op.api.get("deployments", "slurm-restapi"), "daemons")
     wait_until(lambda: op.condition("Ready", "tokens", "nobody")["status"] == "True", "a token")
     made = op.api.get("statefulsets", "slurm-controller")
-    assert len(made["spec"]["template"]["metadata"]["annotations"]["slinky.slurm.net/jwt-key-hash"]) == 64
+    notes = made["spec"]["template"]["metadata"]["annotations"]
+    for name in ("jwt", "slurm"):  # of the bytes, as others take it
+        (coded,) = op.api.get("secrets", f"slurm-auth-{name}")["data"].values()
+        assert notes[f"slinky.slurm.net/{name}-key-hash"] == hashlib.sha256(base64.b64decode(coded)).hexdigest()
     assert made["metadata"]["generation"] == 1  # the keys were there before it
