@@ -5,10 +5,11 @@ usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build 
        bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
 
 One JSON object a line. bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and
-pods alone on the idle cluster; then gangs that come at a steady rate, and end as soon as they are bound. The API server is bench_kubeapi, which keeps pods in memory: a real one takes longer. cpu_ms_each
-is the CPU that a pod costs in each of the four programs, and says what the rate is bound by; queue_costs is the bridge's own in
-parts of that at the first length of the queue. operator: a NodeSet whose pods are started and whose nodes are told by this
-program, then ten seconds in which nothing changes; the API server is the tests', in Python."""
+pods alone on the idle cluster; then gangs that come at a steady rate, and end as soon as they are bound. The API server is
+bench_kubeapi, which keeps pods in memory: a real one takes longer. cpu_ms_each is the CPU that a pod costs in each of the four
+programs, and says what the rate is bound by; queue_costs is the bridge's own in parts of that at the first length of the queue.
+operator: a NodeSet whose pods are started and whose nodes are told by this program, then ten seconds in which nothing changes; the
+API server is the tests', in Python."""
 
 import http.client
 import json

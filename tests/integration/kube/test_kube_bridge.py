@@ -583,7 +583,8 @@ def test_jobset(bridge, external):
 @pytest.mark.parametrize("seconds, option, limit", [(60, None, "00:01:00"), (90, None, "00:02:00"), (90, "5", "00:05:00"), (0, None, "UNLIMITED")])
 def test_deadline_of_a_job(bridge, external, seconds, option, limit):
     """For how long a Job may be active is its time limit, in whole minutes, unless an annotation says another one."""
-    job = bridge.api.create("jobs", {"metadata": {"name": "j", "namespace": "default", "annotations": option and {OPTION + "timelimit": option}},
+    notes = {OPTION + "timelimit": option} if option else {}
+    job = bridge.api.create("jobs", {"metadata": {"name": "j", "namespace": "default", "annotations": notes},
                                      "spec": {"activeDeadlineSeconds": seconds}})
     bridge.api.create("pods", {
         "metadata": {"name": "j-x", "namespace": "default", "ownerReferences": [
