@@ -34,12 +34,19 @@
 #include "fields.h"
 
 #define RESUME_FILE "power_resume.%ju.json" /* in StateSaveLocation */
+#define STILL_ON_DOUBLINGS 10u
+#define STILL_ON_FORGET_US (INT64_C(600) * USEC_PER_SEC)
 #define CHANGING (NODE_BIT(POWERING_UP) | NODE_BIT(POWERING_DOWN))
 
 struct powersave {
     struct power_rate up, down;
     int64_t last_us; /* of the last pass */
     bool wake;       /* a job waits for nodes */
+    struct still_on {
+        int64_t us;     /* when the node's power was last asked to go once more ... */
+        uint32_t times; /* ... one time behind the other */
+    } * still;
+    uint32_t nstill;
 };
 
 bool power_is_on(const struct ctld *ctld)
@@ -508,13 +515,40 @@ static void power_up(struct ctld *ctld, int64_t now)
     batch_done(&b);
 }
 
+/* A program that never powers a node off is called ever more seldom: at once, after SuspendTimeout
+ * and then each time after twice as long.  Not in the log: a new controller begins anew. */
+static bool may_ask_again(struct ctld *ctld, const struct node *n, int64_t now)
+{
+    struct powersave *ps = ctld->powersave;
+    uint32_t id = n->rec->node_id;
+    int64_t first_us = MAX(suspend_timeout_s(ctld, n), 1u) * USEC_PER_SEC, wait_us;
+    struct still_on *s;
+
+    if (id >= ps->nstill) {
+        s = must(realloc(ps->still, (id + 1) * sizeof(*s)));
+        memset(s + ps->nstill, 0, (id + 1 - ps->nstill) * sizeof(*s));
+        ps->still = s;
+        ps->nstill = id + 1;
+    }
+    s = &ps->still[id];
+    wait_us = s->times ? first_us << MIN(s->times - 1, STILL_ON_DOUBLINGS) : 0;
+    if (s->times && now - s->us > first_us + 2 * wait_us + STILL_ON_FORGET_US)
+        s->times = 0; /* it was off meanwhile */
+    else if (now - s->us < first_us + wait_us)
+        return false;
+    s->us = now;
+    s->times++;
+    return true;
+}
+
 void power_still_on(struct ctld *ctld, const struct node *n)
 {
     const uint32_t wanted = CHANGING | NODE_BIT(POWER_UP) | NODE_BIT(POWER_DOWN);
     uint32_t flags = n->rec->state_flags;
     struct batch b;
 
-    if (!power_is_on(ctld) || n->jobs || !(flags & NODE_BIT(POWERED_DOWN)) || flags & wanted)
+    if (!power_is_on(ctld) || n->jobs || !(flags & NODE_BIT(POWERED_DOWN)) || flags & wanted ||
+        !may_ask_again(ctld, n, core_now()))
         return;
     log_limited(LOG_ERROR, "node %s: it is powered down, and its slurmd is still there",
                 n->rec->name);
@@ -752,6 +786,8 @@ static int start_power(struct ctld *ctld, struct err *err)
 
 static void free_power(struct ctld *ctld)
 {
+    if (ctld->powersave)
+        free(ctld->powersave->still);
     free(ctld->powersave);
     ctld->powersave = NULL;
 }

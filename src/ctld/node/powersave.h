@@ -14,5 +14,6 @@ bool power_is_on(const struct ctld *ctld);
 /* Nodes were made: those of a cloud are off. */
 void power_made(struct ctld *ctld);
 /* The slurmd that ran before the node was powered down has tried to register.  So SuspendProgram
- * did not power the node down, whatever its exit code was: it is called for the node once more. */
+ * did not power the node down, whatever its exit code was: it is called for the node once more, and
+ * where that does not help, again after ever longer times. */
 void power_still_on(struct ctld *ctld, const struct node *n);

@@ -222,6 +222,18 @@ def test_program_that_lies(cloud):
     assert c.wait_end(c.sbatch(wrap="true"))["JobState"] == "COMPLETED"  # it comes up again as ever
 
 
+def test_program_that_does_nothing(cloud):
+    """SuspendProgram leaves slurmd running for ever: it is called ever more seldom, and the node is shown powered down between."""
+    c = cloud(clouds=1, times="SuspendTimeout=1\nResumeTimeout=20")
+    c.program("suspend", f"date +%s.%N >> {c.dir}/calls")
+    c.wait_end(c.sbatch(wrap="true"))
+    c.run("scontrol", "power", "down", "cl1")
+    calls = wait_until(lambda: (got := (c.dir / "calls").read_text().split() if (c.dir / "calls").exists() else [])[4:] and got,
+                       "five calls", 60)
+    assert float(calls[4]) - float(calls[1]) >= 8  # 2 + 3 + 5 seconds, less than one for the pass that calls
+    c.wait_short("cl1", "idle~")
+
+
 def test_controller_killed(cloud):
     """Killed while programs run: they run again, every node ends in a true state, no job is lost."""
     c = cloud(clouds=4, times="SuspendTimeout=2\nResumeTimeout=10")
