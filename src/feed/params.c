@@ -128,6 +128,23 @@ static uint32_t most_powered(const struct conf *conf)
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
+/* SchedulerParameters=bf_hetjob_prio */
+static enum sched_het_prio het_prio(const struct conf *conf)
+{
+    static const char *const words[] = {
+        [SCHED_HET_MIN] = "min", [SCHED_HET_AVG] = "avg", [SCHED_HET_MAX] = "max"
+    };
+    const char *text = NULL;
+    size_t len = 0;
+
+    if (!conf_option(conf, CONF_SCHEDULER_PARAMETERS, "bf_hetjob_prio", &text, &len))
+        return SCHED_HET_OWN;
+    for (unsigned i = SCHED_HET_MIN; i < ARRAY_SIZE(words); i++)
+        if (text && len == strlen(words[i]) && strncasecmp(text, words[i], len) == 0)
+            return (enum sched_het_prio)i;
+    return SCHED_HET_OWN;
+}
+
 void feed_fill_params(const struct conf *conf, struct sched_params *ret)
 {
     const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
@@ -184,6 +201,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .max_age_s = (uint32_t)conf_num(conf, CONF_PRIORITY_MAX_AGE),
         .favor_small = conf_bool(conf, CONF_PRIORITY_FAVOR_SMALL),
         .prio_flags = prio_flags(conf),
+        .het_prio = het_prio(conf),
         .prio_period_s = (uint32_t)conf_num(conf, CONF_PRIORITY_CALC_PERIOD),
         .fairshare_dampening = (uint32_t)conf_num(conf, CONF_FAIR_SHARE_DAMPENING_FACTOR),
     };

@@ -45,6 +45,10 @@ enum sched_prio_flag { /* PriorityFlags */
                        SCHED_PRIO_SMALL_RELATIVE_TO_TIME = 1u << 8,
 };
 
+/* Components of a heterogeneous job stand in the queue by their own priorities, or all by the
+ * least, the mean or the greatest of these. */
+enum sched_het_prio { SCHED_HET_OWN, SCHED_HET_MIN, SCHED_HET_AVG, SCHED_HET_MAX };
+
 enum sched_preempt_type { SCHED_PREEMPT_NONE, SCHED_PREEMPT_PART, SCHED_PREEMPT_QOS };
 enum sched_preempt_mode {                     /* what becomes of a preempted job */
                           SCHED_MODE_DEFAULT, /* as sched_preempt.mode says */
@@ -106,7 +110,8 @@ struct sched_params {
         double weight;
     } tres_weights[SCHED_TRES_WEIGHTS_MAX];
     uint32_t ntres_weights;
-    unsigned prio_flags;          /* enum sched_prio_flag */
+    unsigned prio_flags; /* enum sched_prio_flag */
+    enum sched_het_prio het_prio;
     uint32_t prio_period_s;       /* how often priorities are computed anew, 0 = 300 */
     uint32_t fairshare_dampening; /* classic formula, 0 = 1 */
     uint32_t partition_job_depth; /* jobs tried per partition and pass, 0 = all */

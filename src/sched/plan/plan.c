@@ -100,7 +100,7 @@ void plan_note_look(struct sched *s, const struct entry *e)
     pl->cursor.first = e->first;
     pl->cursor.ahead = e->ahead;
     pl->cursor.tier = s->parts[e->part]->tier;
-    pl->cursor.priority = e->priority;
+    pl->cursor.place = e->place;
     pl->cursor.id = e->job->id;
     pl->cursor.rank = e->rank;
     pl->cursor.submit_us = e->job->submit_us;
@@ -121,8 +121,8 @@ bool plan_looked_at(const struct sched *s, const struct entry *e)
         return e->ahead;
     if (tier != pl->cursor.tier)
         return tier > pl->cursor.tier;
-    if (e->priority != pl->cursor.priority)
-        return e->priority > pl->cursor.priority;
+    if (e->place != pl->cursor.place)
+        return e->place > pl->cursor.place;
     if (e->job->submit_us != pl->cursor.submit_us)
         return e->job->submit_us < pl->cursor.submit_us;
     if (e->job->id != pl->cursor.id)

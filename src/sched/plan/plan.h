@@ -39,7 +39,7 @@ struct plan {
     bool limited;             /* some job waits for something that is not in the profile */
     struct {                  /* the entry looked at last */
         bool set, first, ahead;
-        uint32_t tier, priority, id, rank;
+        uint32_t tier, place, id, rank;
         int64_t submit_us;
     } cursor;
 };

@@ -128,6 +128,81 @@ uint32_t waiting_priority(const struct sched *s, const struct job *j)
     return best;
 }
 
+/* ---- heterogeneous jobs ------------------------------------------------------------------------
+ *
+ * A group is placed as a whole where a walk meets the first of its components.  Without
+ * bf_hetjob_prio that is where the one of greatest priority stands; with it all of them stand at
+ * the least, the mean or the greatest of their priorities, one behind the other.  A component that
+ * is not in a queue yet keeps the others at their own places: the group cannot start anyway. */
+
+static struct job *member_of(const struct sched *s, const struct job *j, uint32_t i)
+{
+    struct job *m = job_find(s, j->het->id + i);
+
+    return m && m->het && m->het->id == j->het->id && m->state == JOB_QUEUED ? m : NULL;
+}
+
+/* The priority of a group; 0 while a component is missing. */
+static uint32_t place_of_group(const struct sched *s, const struct job *j)
+{
+    uint32_t least = UINT32_MAX, most = 0;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < j->het->count; i++) {
+        const struct job *m = member_of(s, j, i);
+        uint32_t best = 0; /* of its partitions */
+
+        for (uint32_t k = 0; m && k < m->nentries; k++)
+            best = MAX(best, m->entries[k]->priority);
+        if (!best)
+            return 0;
+        least = MIN(least, best);
+        most = MAX(most, best);
+        sum += best;
+    }
+    return s->params.het_prio == SCHED_HET_MIN   ? least
+           : s->params.het_prio == SCHED_HET_MAX ? most
+                                                 : (uint32_t)(sum / j->het->count);
+}
+
+/* Those that are parked get their place when they come back. */
+static void move_entries(struct sched *s, struct job *m, uint32_t place)
+{
+    for (uint32_t k = 0; k < m->nentries; k++) {
+        struct entry *e = m->entries[k];
+
+        if (e->state != ENTRY_QUEUED || e->place == place)
+            continue;
+        queue_remove(s, e);
+        e->place = place;
+        queue_add(s, e);
+        s->change++;
+    }
+}
+
+/* Entries of j came to queues: all of its group move to the group's place. */
+static void enter_group(struct sched *s, struct job *j)
+{
+    uint32_t place = s->params.het_prio && j->het ? place_of_group(s, j) : 0;
+
+    for (uint32_t i = 0; place && i < j->het->count; i++)
+        move_entries(s, member_of(s, j, i), place);
+}
+
+/* All priorities are new, and the queues are put in order behind this. */
+static void place_groups(struct sched *s)
+{
+    for (uint32_t i = 0; s->params.het_prio && i < s->nparts; i++)
+        for (struct entry *e = s->parts[i]->head[0]; e; e = e->next[0]) {
+            uint32_t place = e->job->het ? place_of_group(s, e->job) : 0;
+
+            if (place)
+                e->place = place;
+        }
+}
+
+/* ---- the queues ------------------------------------------------------------------------------ */
+
 void queue_enter(struct sched *s, int64_t now_us)
 {
     queue_wake(s, now_us);
@@ -137,11 +212,12 @@ void queue_enter(struct sched *s, int64_t now_us)
 
             if (e->state != ENTRY_OUT)
                 continue;
-            e->priority = entry_priority(s, e, prio_as_of(s, j, now_us));
+            e->priority = e->place = entry_priority(s, e, prio_as_of(s, j, now_us));
             e->why = SCHED_WHY_NONE;
             queue_add(s, e);
             planlog_came(s, j);
         }
+        enter_group(s, j);
     }
 }
 
@@ -182,6 +258,14 @@ static int by_order(const void *a, const void *b)
     return entry_before(*x, *y) ? -1 : 1;
 }
 
+static bool is_sorted(const struct part *p)
+{
+    for (const struct entry *e = p->head[0]; e && e->next[0]; e = e->next[0])
+        if (!entry_before(e, e->next[0]))
+            return false;
+    return true;
+}
+
 static int reorder_queue(struct sched *s, struct part *p)
 {
     _cleanup_free_ struct entry **all = malloc((p->nqueued + 1) * sizeof(struct entry *));
@@ -213,21 +297,18 @@ int prio_refresh(struct sched *s, int64_t now_us)
     if (r < 0 || (s->prio_done && now_us - s->prio_us < period_us))
         return r;
     tres_totals(s);
-    for (uint32_t i = 0; r == 0 && i < s->nparts; i++) {
-        bool sorted = true;
-        struct entry *last = NULL;
-
-        for (struct entry *e = s->parts[i]->head[0]; e; last = e, e = e->next[0]) {
+    for (uint32_t i = 0; r == 0 && i < s->nparts; i++)
+        for (struct entry *e = s->parts[i]->head[0]; e; e = e->next[0]) {
             uint32_t prio = entry_priority(s, e, now_us);
 
-            e->priority = incr ? MAX(prio, e->priority) : prio;
-            sorted = sorted && (!last || entry_before(last, e));
+            e->priority = e->place = incr ? MAX(prio, e->priority) : prio;
         }
-        if (!sorted) {
+    place_groups(s);
+    for (uint32_t i = 0; r == 0 && i < s->nparts; i++)
+        if (!is_sorted(s->parts[i])) {
             r = reorder_queue(s, s->parts[i]);
             s->change++;
         }
-    }
     s->prio_us = now_us;
     s->prio_done = r == 0;
     return r;

@@ -20,7 +20,8 @@ struct entry {
     struct job *job;
     struct class *cls;
     uint32_t part, priority;
-    uint16_t rank; /* place in the job's order of preference */
+    uint32_t place; /* the priority by which it stands in the queue, see prio.c */
+    uint16_t rank;  /* place in the job's order of preference */
     uint8_t height : 4;
     bool first : 1;    /* expedited: before all others, whatever their partition */
     bool ahead : 1;    /* in a reservation it asked for: before all without one */

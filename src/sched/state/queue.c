@@ -22,8 +22,8 @@ bool entry_before(const struct entry *a, const struct entry *b)
         return a->first;
     if (a->ahead != b->ahead)
         return a->ahead;
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
+    if (a->place != b->place)
+        return a->place > b->place;
     if (a->job->submit_us != b->job->submit_us)
         return a->job->submit_us < b->job->submit_us;
     return a->job->id != b->job->id ? a->job->id < b->job->id : a->rank < b->rank;

@@ -100,3 +100,19 @@ def test_disable_hetjob_steps(make_cluster):
     job = c.sbatch("-N1", ":", "-N1", script="srun --het-group=0,1 true; srun --het-group=1 echo one of them")
     c.wait_end(job)
     assert "disable_hetjob_steps" in c.out(job) and "one of them" in c.out(job)
+
+
+@pytest.mark.parametrize("rule, other, first", [("min", 1500, False), ("min", 900, True), ("avg", 1900, True), ("avg", 2100, False),
+                                                ("max", 2900, True)])
+def test_bf_hetjob_prio(make_cluster, rule, other, first):
+    """Components of priorities 3000 and 1000 stand where the rule says; a job of two nodes stands before or behind them."""
+    c = start_with(make_cluster, f",bf_hetjob_prio={rule}")
+    both = ("-N2", "--exclusive", "-o", "/dev/null")
+    running = c.sbatch(*both, wrap="sleep 300")
+    c.wait_state(running, "RUNNING")
+    plain = c.sbatch(*both, f"--priority={other}", wrap="sleep 300")
+    one = ("-N1", "--exclusive")
+    het = c.sbatch("-o", "/dev/null", "--priority=3000", *one, ":", "--priority=1000", *one, wrap="sleep 300")
+    c.run("scancel", str(running))
+    c.wait_state(het if first else plain, "RUNNING")
+    assert c.state(plain if first else het) == "PENDING"

@@ -30,14 +30,13 @@ static void put_part(struct sched *s, const char *name, const uint32_t *ids, siz
 }
 
 /* Four nodes of four CPUs; the last is alone in a partition of its own. */
-static struct sched *cluster(bool backfill)
+static struct sched *cluster_of(struct sched_params params)
 {
     static const uint32_t ids[] = { 0, 1, 2, 3 };
-    const struct sched_params params = { .select = SCHED_SELECT_CPU,
-                                         .backfill = backfill,
-                                         .bf_window_min = 1440 };
     struct sched *s = NULL;
 
+    params.select = SCHED_SELECT_CPU;
+    params.bf_window_min = 1440;
     assert_int_equal(sched_new(&params, &s), 0);
     for (uint32_t i = 0; i < NODES; i++) {
         const struct sched_node n = { .id = i,
@@ -55,6 +54,11 @@ static struct sched *cluster(bool backfill)
     put_part(s, "main", ids, 3);
     put_part(s, "gpu", ids + 3, 1);
     return s;
+}
+
+static struct sched *cluster(bool backfill)
+{
+    return cluster_of((struct sched_params){ .backfill = backfill });
 }
 
 static struct sched_job job(uint32_t id, uint32_t tasks, const char *const *parts)
@@ -292,6 +296,63 @@ static void test_refused(void **state)
     sched_free(s);
 }
 
+static struct sched_job job_of(uint32_t id, uint32_t tasks, uint32_t priority)
+{
+    struct sched_job j = job(id, tasks, part_main);
+
+    j.priority = priority;
+    return j;
+}
+
+/* Three nodes, and two that want two of them: who comes first?  Components of priorities 30 and 10
+ * against a job between these. */
+static void test_place(void **state)
+{
+    static const struct {
+        enum sched_het_prio rule;
+        uint32_t other;
+        bool first;
+    } rows[] = { { SCHED_HET_OWN, 29, true }, { SCHED_HET_OWN, 31, false },
+                 { SCHED_HET_MAX, 29, true }, { SCHED_HET_MAX, 31, false },
+                 { SCHED_HET_AVG, 19, true }, { SCHED_HET_AVG, 21, false },
+                 { SCHED_HET_MIN, 9, true },  { SCHED_HET_MIN, 11, false } };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+        size_t k = i / 2;
+        struct sched *s = cluster_of(
+            (struct sched_params){ .het_prio = rows[k].rule, .multifactor = i % 2 == 1 });
+        struct outcome o;
+
+        put(s, job_of(20, 8, rows[k].other));
+        put_het(s, 10, 0, 2, job_of(0, 4, 30));
+        put_het(s, 10, 1, 2, job_of(0, 4, 10));
+        o = pass(s, false);
+        assert_int_equal(o.starts, rows[k].first ? 2 : 1);
+        assert_int_equal(o.started[0], rows[k].first ? 10 : 20);
+        sched_free(s);
+    }
+}
+
+/* A component comes when the others are in the queue, and one is given another priority. */
+static void test_place_moves(void **state)
+{
+    struct sched *s = cluster_of((struct sched_params){ .het_prio = SCHED_HET_MIN });
+
+    (void)state;
+    put(s, job_of(1, 12, 99));
+    assert_int_equal(pass(s, false).starts, 1);
+    put_het(s, 10, 0, 2, job_of(0, 4, 30));
+    put(s, job_of(20, 8, 15));
+    assert_int_equal(pass(s, false).starts, 0);
+    put_het(s, 10, 1, 2, job_of(0, 4, 10));
+    assert_int_equal(pass(s, false).starts, 0);
+    put_het(s, 10, 1, 2, job_of(0, 4, 20));
+    sched_job_remove(s, 1);
+    assert_int_equal(pass(s, false).started[0], 10);
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_counted),
         cmocka_unit_test(test_strict_order),    cmocka_unit_test(test_impossible),
         cmocka_unit_test(test_refused),         cmocka_unit_test(test_choosy),
+        cmocka_unit_test(test_place),           cmocka_unit_test(test_place_moves),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

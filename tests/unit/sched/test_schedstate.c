@@ -71,14 +71,14 @@ static int free_world(void **state)
 static void test_order(void **state)
 {
     struct job jobs[2] = { { .id = 1, .submit_us = 5 }, { .id = 2, .submit_us = 5 } };
-    struct entry a = { .job = &jobs[0], .priority = 10 }, b = { .job = &jobs[1], .priority = 10 };
+    struct entry a = { .job = &jobs[0], .place = 10 }, b = { .job = &jobs[1], .place = 10 };
 
     (void)state;
     assert_true(entry_before(&a, &b)); /* the id */
     assert_false(entry_before(&b, &a));
     jobs[1].submit_us = 4;
     assert_true(entry_before(&b, &a)); /* who came first */
-    a.priority = 11;
+    a.place = 11;
     assert_true(entry_before(&a, &b));
     b.ahead = true; /* in a reservation */
     assert_true(entry_before(&b, &a));
