@@ -366,3 +366,21 @@ bool cond_has_id(const uint32_t *list, size_t n, uint32_t id)
             return true;
     return n == 0;
 }
+
+static bool has_share(const Pst__AcctCond *where, const Pst__ResourceRecord *r)
+{
+    for (size_t i = 0; i < r->n_shares; i++)
+        if (cond_has(where->clusters, where->n_clusters, r->shares[i]->cluster) &&
+            cond_has_id(where->percents, where->n_percents, r->shares[i]->allowed))
+            return true;
+    return where->n_percents == 0;
+}
+
+bool cond_resource(const Pst__AcctCond *where, const Pst__ResourceRecord *r)
+{
+    return cond_has(where->names, where->n_names, r->name) &&
+           cond_has(where->servers, where->n_servers, r->server) &&
+           cond_has_id(where->ids, where->n_ids, r->resource_id) &&
+           cond_has(where->descriptions, where->n_descriptions, r->description) &&
+           has_share(where, r);
+}

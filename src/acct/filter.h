@@ -7,6 +7,7 @@
 #include "acct/sql/sql.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "acctop.pb-c.h"
 #include "api.pb-c.h"
 
 #define FILTER_LISTS 5 /* texts: see filter.c */
@@ -47,3 +48,5 @@ bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col);
 /* Is word in the list, letter case aside; an empty list holds all. */
 bool cond_has(char *const *list, size_t n, const char *word);
 bool cond_has_id(const uint32_t *list, size_t n, uint32_t id);
+/* Clusters aside, but for the shares whose percentage is asked for. */
+bool cond_resource(const Pst__AcctCond *where, const Pst__ResourceRecord *r);

@@ -47,7 +47,7 @@ struct sinfo {
     struct json_option json;
     const char *format, *format_long, *sort, *cluster_words;
     bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
-        summarize, reasons, reservations, format_given, partition_given;
+        summarize, reasons, reservations, format_given, partition_given, all_given;
     uint32_t iterate_s;
     char **partitions;
     size_t n_partitions;
@@ -131,7 +131,8 @@ static int take_partitions(void *at, const struct opt *opt, const char *arg, str
 
 #define OPT_INTO struct sinfo
 static const struct opt rows[] = {
-    OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also hidden partitions"),
+    OPT("all", 'a', OPT_NONE, OPT_AND(OPT_FLAG(all), OPT_GIVEN(all_given)), "@ALL", NULL, NULL,
+        "also hidden partitions"),
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(cluster_words), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
     OPT("dead", 'd', OPT_NONE, OPT_FLAG(dead), NULL, NULL, NULL, "only nodes that do not respond"),
@@ -659,16 +660,35 @@ int main(int argc, char **argv)
 {
     struct sinfo s = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
+    bool of_variable, conflict; /* partitions of a variable, and all of another */
     int first, status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sinfo");
     s.cli.shows = true;
     opts_env(&command, &s);
-    s.format_given = false;
+    of_variable = s.partition_given;
+    conflict = s.all && s.partition_given;
+    s.format_given = s.partition_given = s.all_given = false;
     s.future = getenv("SCONTROL_FUTURE") != NULL;
     first = opts_parse(&command, argc, argv, &s);
     (void)first; /* what is no option is ignored, as programs know it */
+    if (s.all_given && s.all && s.partition_given) {
+        cli_error("Conflicting options, -a and -p, specified. Please choose one or the other.");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (conflict && !s.all_given && !s.partition_given) {
+        cli_error("Conflicting options, SINFO_ALL and SINFO_PARTITION, specified. "
+                  "Please choose one or the other.");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (s.all_given && of_variable && !s.partition_given) {
+        argwords_free(s.partitions, s.n_partitions);
+        s.partitions = NULL;
+        s.n_partitions = 0;
+        of_variable = false;
+    }
+    s.partition_given |= of_variable;
     if (s.format_given && s.long_format)
         cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
                   "Please remove one and retry.");

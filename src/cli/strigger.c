@@ -326,13 +326,21 @@ static int clear_triggers(struct strigger *s)
 
 /* ---- get ------------------------------------------------------------------------------------- */
 
+static bool is_of_nodes(const Pst__TriggerRecord *t)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (t->events & (1u << words[i].event) && strcmp(words[i].res, "node") == 0)
+            return true;
+    return false;
+}
+
 static bool is_shown(const struct strigger *s, const Pst__TriggerRecord *t)
 {
     return (!s->t.has_trigger_id || s->t.trigger_id == t->trigger_id) &&
            (!s->t.has_job_id || (t->has_job_id && s->t.job_id == t->job_id)) &&
            (!s->t.has_uid || s->t.uid == t->uid) && (!s->t.events || (s->t.events & t->events)) &&
-           (!s->t.nodes || strcmp(s->t.nodes, "*") == 0 ||
-            (t->nodes && strcmp(s->t.nodes, t->nodes) == 0));
+           (!s->t.nodes || (is_of_nodes(t) && (strcmp(s->t.nodes, "*") == 0 ||
+                                               (t->nodes && strcmp(s->t.nodes, t->nodes) == 0))));
 }
 
 static void print_trigger(const Pst__TriggerRecord *t)

@@ -82,6 +82,7 @@ static const struct pb_cap rows[] = {
     REP("AcctCond", "partitions", SHORT, JOBS),
     REP("AcctCond", "parents", SHORT, JOBS),
     PACK("AcctCond", "ids", JOBS),
+    PACK("AcctCond", "percents", JOBS),
     PACK("AcctCond", "qos_ids", JOBS),
     PACK("AcctCond", "default_qos_ids", JOBS),
     REP("AcctCond", "descriptions", SHORT, JOBS),

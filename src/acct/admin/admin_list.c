@@ -188,10 +188,7 @@ static bool wants_resource(const Pst__AcctCond *w, const Pst__ResourceRecord *r)
 
     for (size_t i = 0; i < r->n_shares && !in_cluster; i++)
         in_cluster = cond_has(w->clusters, w->n_clusters, r->shares[i]->cluster);
-    return in_cluster && cond_has(w->names, w->n_names, r->name) &&
-           cond_has(w->servers, w->n_servers, r->server) &&
-           cond_has_id(w->ids, w->n_ids, r->resource_id) &&
-           cond_has(w->descriptions, w->n_descriptions, r->description);
+    return in_cluster && cond_resource(w, r);
 }
 
 static bool wants_tres(const Pst__AcctCond *w, const Pst__TresRecord *t)
@@ -222,7 +219,8 @@ static bool is_wanted(struct listing *l, const ProtobufCMessage *m)
     if (d == &pst__qos_record__descriptor) {
         const Pst__QosRecord *q = (const Pst__QosRecord *)m;
 
-        return (!q->deleted || w->with_deleted) && cond_has(w->names, w->n_names, q->name) &&
+        return (!q->deleted || w->with_deleted) && !w->n_clusters && /* it is of no cluster */
+               cond_has(w->names, w->n_names, q->name) &&
                cond_has_id(w->ids, w->n_ids, q->qos_id) &&
                cond_has(w->descriptions, w->n_descriptions, q->description);
     }

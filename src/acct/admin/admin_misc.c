@@ -615,11 +615,7 @@ void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__
 
 static bool resource_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
 {
-    const Pst__ResourceRecord *r = (const Pst__ResourceRecord *)rec;
-
-    return cond_has(where->names, where->n_names, r->name) &&
-           cond_has(where->servers, where->n_servers, r->server) &&
-           cond_has_id(where->ids, where->n_ids, r->resource_id);
+    return cond_resource(where, (const Pst__ResourceRecord *)rec);
 }
 
 /* Does it change what the clusters have of it? */

@@ -133,6 +133,8 @@ static bool qos_matches(const Pst__AcctCond *where, const ProtobufCMessage *rec)
 {
     const Pst__QosRecord *q = (const Pst__QosRecord *)rec;
 
+    if (where->n_clusters) /* a QOS is of no cluster */
+        return false;
     return !q->deleted && cond_has(where->names, where->n_names, q->name) &&
            cond_has_id(where->ids, where->n_ids, q->qos_id) &&
            cond_has_id(where->qos_ids, where->n_qos_ids, q->qos_id) &&

@@ -59,12 +59,15 @@ static int take_time_limit(struct jobfilter_range *range, const char *arg, bool 
 
     if (time_limit_parse(arg, &minutes, NULL) < 0)
         cli_fatal("Invalid time limit specification");
-    if (!range->set)
-        *range = (struct jobfilter_range){ .set = true, .least = 0, .most = UINT32_MAX };
-    if (least)
+    range->set = true;
+    if (least) {
         range->least = minutes;
-    else
+    } else {
+        range->has_most = true;
         range->most = minutes;
+    }
+    if (!range->has_most)
+        range->most = range->least;
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 struct jobfilter_range {
     bool set;
+    bool has_most; /* of limits: without it there is one value, `least` */
     uint64_t least, most;
 };
 

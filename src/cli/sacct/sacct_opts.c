@@ -297,7 +297,7 @@ static const struct opt rows[] = {
     OPT("timelimit-max", 'K', OPT_REQ, OPT_TAKE(filter.limit, jobfilter_take_most_time), NULL, NULL,
         "time", "jobs with at most this limit"),
     OPT("timelimit-min", 'k', OPT_REQ, OPT_TAKE(filter.limit, jobfilter_take_least_time), NULL,
-        NULL, "time", "jobs with at least this limit"),
+        NULL, "time", "jobs with this limit, or with -K at least this"),
     OPT("truncate", 'T', OPT_NONE, OPT_FLAG(truncate), NULL, NULL, NULL, "cut times to the window"),
     OPT("uid", 0, OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names"),
     OPT("units", 0, OPT_REQ, OPT_TAKE(unit, take_unit), NULL, NULL, "KMGTP", "unit of sizes"),

@@ -105,14 +105,16 @@ static void put_name(struct strbuf *sb, const struct smgr_row *r)
 
 static void put_id(struct strbuf *sb, const struct smgr_row *r)
 {
-    strbuf_addf(sb, "%u",
-                r->qos        ? r->qos->qos_id
-                : r->tres     ? r->tres->tres_id
-                : r->resource ? r->resource->resource_id
-                : r->wckey    ? r->wckey->wckey_id
-                : r->assoc    ? r->assoc->assoc_id
-                : r->resv     ? r->resv->resv_id
-                              : 0);
+    uint64_t id = r->qos        ? r->qos->qos_id
+                  : r->tres     ? r->tres->tres_id
+                  : r->resource ? r->resource->resource_id
+                  : r->wckey    ? r->wckey->wckey_id
+                  : r->assoc    ? r->assoc->assoc_id
+                  : r->resv     ? r->resv->resv_id
+                  : r->txn      ? r->txn->txn_id
+                                : 0;
+
+    strbuf_addf(sb, "%llu", (unsigned long long)id);
 }
 
 static void put_share(struct strbuf *sb, const struct smgr_row *r)

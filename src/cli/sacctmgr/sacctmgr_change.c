@@ -510,12 +510,13 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
         break;
     case SMGR_CLUSTER:
         show_cluster_settings(c);
+        if (!res->n_assocs || c->l->set->cluster) {
+            printf(" Modified cluster...\n");
+            put_names(res);
+        }
         if (res->n_assocs) {
             printf(" Modified cluster defaults for associations...\n");
             put_changed_assocs(res);
-        } else {
-            printf(" Modified cluster...\n");
-            put_names(res);
         }
         break;
     case SMGR_FEDERATION:

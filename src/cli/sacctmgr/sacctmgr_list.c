@@ -26,8 +26,9 @@
     "maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,"                \
     "maxtresrunminspa%22,maxtresrunminspu%22,maxjobspa,maxsubmitpa,mintres"
 
-#define CLUSTER_COLUMNS                                                                            \
-    "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"         \
+#define CLUSTER_PLACE "cluster,controlhost,controlport,rpc"
+#define CLUSTER_LIMITS                                                                             \
+    ",share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"                                            \
     "maxsubmit,maxwall,qos,defaultqos"
 
 static const struct {
@@ -489,16 +490,18 @@ static void show_clusters(struct smgr *s, struct smgr_line *l)
     Pst__AcctCond roots = PST__ACCT_COND__INIT;
     char *root[] = { (char *)"root" }; /* only packed */
     struct joined j = { 0 };
+    char columns[256];
 
+    (void)snprintf(columns, sizeof(columns), "%s%s%s", CLUSTER_PLACE,
+                   l->no_limits ? "" : CLUSTER_LIMITS,
+                   l->with_fed ? ",federation,fedid%6,features,fedstate" : "");
     smgr_load_qos(s);
     smgr_load_tres(s);
     roots.n_accounts = 1;
     roots.accounts = root;
     roots.has_no_users = roots.no_users = 1;
     if (smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &roots, keep_record, &j.assocs) &&
-        output_begin(&j.o, s, l,
-                     l->with_fed ? CLUSTER_COLUMNS ",federation,fedid,features,fedstate"
-                                 : CLUSTER_COLUMNS)) {
+        output_begin(&j.o, s, l, columns)) {
         (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_CLUSTER, l->where, cluster_row, &j); /* told */
         output_end(&j.o);
     }

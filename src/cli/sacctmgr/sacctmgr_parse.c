@@ -194,12 +194,37 @@ static char split_word(char *word, char **ret_value)
     return op;
 }
 
+/* A name among what is to be set: a key of names, or a word without a value. */
+static bool is_new_name(const struct smgr_line *l, const char *word)
+{
+    size_t len = strcspn(word, "=");
+
+    if (l->entity != SMGR_ACCOUNT || l->mode != SMGR_MODIFY)
+        return false;
+    return !word[len] || (len >= 1 && strncasecmp(word, "names", len) == 0) ||
+           (len >= 3 && strncasecmp(word, "accounts", len) == 0) ||
+           (len >= 4 && strncasecmp(word, "acct", len) == 0);
+}
+
+static bool is_new_cluster(const struct smgr_line *l, const char *word)
+{
+    return (l->entity & (SMGR_ACCOUNT | SMGR_RESOURCE)) && l->mode == SMGR_MODIFY &&
+           strncasecmp(word, "cluster", 7) == 0;
+}
+
 static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
 {
     const char *what = l->entity & (SMGR_QOS | SMGR_RESOURCE) ? "SLURM_PRINT_VALUE" : "value";
 
-    if (place != COND) {
-        smgr_unknown_option(l);
+    if (place != COND && l->entity != SMGR_COORD) {
+        if (is_new_name(l, word))
+            smgr_fail(l->s, " Can't modify the name of an account\n");
+        else if (is_new_cluster(l, word))
+            smgr_fail(l->s, " Can't modify the cluster of an %s\n",
+                      l->entity == SMGR_ACCOUNT ? "account" : "resource");
+        else
+            smgr_unknown_option(l);
+        l->failed = true;
         return;
     }
     smgr_fail(l->s, " Unknown condition: %s\n", word);
@@ -208,7 +233,7 @@ static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
     l->failed = true;
 }
 
-/* A word alone: a name of the entity. */
+/* A word alone: a name of the entity, and of TRES a type. */
 static void take_bare_word(struct smgr_line *l, const char *word, bool cond)
 {
     if (l->entity & (SMGR_ASSOC | SMGR_TXN | SMGR_EVENT)) {
@@ -221,6 +246,8 @@ static void take_bare_word(struct smgr_line *l, const char *word, bool cond)
     }
     if (l->entity == SMGR_COORD)
         take_names(&l->where->users, &l->where->n_users, word, true, cond);
+    else if (l->entity == SMGR_TRES)
+        take_names(&l->where->descriptions, &l->where->n_descriptions, word, false, cond);
     else
         take_names(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY, cond);
     l->has_where = true;

@@ -376,13 +376,11 @@ bool smgr_switches(struct smgr_line *l, enum special what)
     case S_ONLY_DEFAULTS:
         FLAG_ON(l->where, only_defaults);
         return true;
-    case S_WO_LIMITS:
-        l->no_limits = true;
-        return true;
     case S_WOP_INFO:
         l->no_parent_info = true;
         FLAG_ON(l->where, raw_qos);
         return true;
+    case S_WO_LIMITS:
     case S_WOP_LIMITS:
         l->no_limits = true;
         FLAG_ON(l->where, no_inherited_limits);
@@ -658,6 +656,25 @@ static bool special_qos(struct smgr_line *l, enum special what, bool cond, char 
 
 #define SET_RES(field, value) (set_resource(l)->has_##field = 1, set_resource(l)->field = (value))
 
+static void take_percents(struct smgr_line *l, const char *value)
+{
+    char **words = NULL;
+    size_t n = 0;
+
+    smgr_add_words(&words, &n, value, false);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t percent = 0;
+
+        if (!l->failed)
+            (void)smgr_number(l, "Allowed", words[i], &percent); /* told */
+        l->where->percents =
+            xrealloc_or_die(l->where->percents, l->where->n_percents + 1, sizeof(uint32_t));
+        l->where->percents[l->where->n_percents++] = percent;
+        free(words[i]);
+    }
+    free(words);
+}
+
 static bool special_resource(struct smgr_line *l, enum special what, bool cond, const char *value)
 {
     uint32_t n;
@@ -689,7 +706,10 @@ static bool special_resource(struct smgr_line *l, enum special what, bool cond, 
             SET_RES(last_consumed, n);
         return true;
     case S_ALLOWED:
-        l->set->has_allowed = smgr_number(l, "Allowed", value, &l->set->allowed);
+        if (cond)
+            take_percents(l, value);
+        else
+            l->set->has_allowed = smgr_number(l, "Allowed", value, &l->set->allowed);
         return true;
     default:
         return false;
@@ -825,6 +845,11 @@ static bool special_fed(struct smgr_line *l, enum special what, char op, const c
 {
     switch (what) {
     case S_FEDERATION:
+        if (l->mode == SMGR_ADD && !*value) {
+            smgr_fail(l->s, " The federation  doesn't exist.\n");
+            l->failed = true;
+            return true;
+        }
         check_mem_or_die(pb_set_str(&set_cluster(l)->federation, value));
         return true;
     case S_FED_STATE:

@@ -52,7 +52,8 @@ static bool take_word(struct scontrol *s, Pst__NodeRebootRequest *req, char *wor
     } else if (strncasecmp(word, "nextstate=", 10) == 0) {
         req->next_state = (char *)next_state(word + 10); /* not changed by packing */
         if (!req->next_state)
-            scontrol_fail(s, "Invalid state: %s\n Valid states: DOWN, RESUME", word + 10);
+            scontrol_missing(s, stderr, "Invalid state: %s\n Valid states: DOWN, RESUME",
+                             word + 10);
         return req->next_state != NULL;
     } else if (strncasecmp(word, "reason=", 7) == 0) {
         req->reason = word + 7;

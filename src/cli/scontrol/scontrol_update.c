@@ -187,7 +187,7 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     int r;
 
     if (filter_parse_ids(id, &ids, &err) < 0) {
-        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
+        scontrol_missing(s, stderr, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
         return false;
     }
     filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
@@ -340,7 +340,7 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *en
         return;
     }
     if (id && !names_jobs(id)) {
-        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
+        scontrol_missing(s, stderr, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
     } else if (!id || *id) { /* an empty list names no job, and all of none are changed */
         if (id)
             filter_add_ids(&ids, &n_ids, id);

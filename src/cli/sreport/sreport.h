@@ -40,6 +40,8 @@ struct cond {
     char *format; /* owned; NULL: the usual columns */
     char **names; /* of reservations */
     size_t n_names;
+    uint32_t *ids; /* likewise; owned */
+    size_t n_ids;
     bool tree, group, flat, acct_as_parent, print_count;
     uint32_t top;
 };
@@ -91,6 +93,8 @@ void cond_done(struct cond *c);
 void sreport_check_tres(const struct sreport *s);
 /* Ask the store; exits on failure.  The caller frees. */
 Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind);
+/* Gives each text that an answer lacks "": a slurmdbd may leave out what it likes. */
+void sreport_fill(Pst__UsageReply *reply);
 /* TRES of the rows: as -T says, else cpu. */
 bool sreport_wants(const struct sreport *s, const char *tres);
 

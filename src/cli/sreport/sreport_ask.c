@@ -38,6 +38,39 @@ void sreport_check_tres(const struct sreport *s)
     cli_fatal("No valid TRES given");
 }
 
+static void set_missing(char **text)
+{
+    if (!*text)
+        *text = xstrdup_or_die("");
+}
+
+void sreport_fill(Pst__UsageReply *reply)
+{
+    for (size_t i = 0; i < reply->n_clusters; i++) {
+        set_missing(&reply->clusters[i]->cluster);
+        set_missing(&reply->clusters[i]->tres);
+    }
+    for (size_t i = 0; i < reply->n_who; i++) {
+        Pst__UsageWho *who = reply->who[i];
+        char **texts[] = { &who->cluster, &who->account, &who->user, &who->wckey, &who->qos };
+
+        for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+            set_missing(texts[k]);
+        for (size_t k = 0; k < who->n_tres; k++)
+            set_missing(&who->tres[k]->name);
+    }
+    for (size_t i = 0; i < reply->n_sizes; i++) {
+        set_missing(&reply->sizes[i]->cluster);
+        set_missing(&reply->sizes[i]->account);
+        set_missing(&reply->sizes[i]->wckey);
+    }
+    for (size_t i = 0; i < reply->n_parents; i++) {
+        set_missing(&reply->parents[i]->cluster);
+        set_missing(&reply->parents[i]->account);
+        set_missing(&reply->parents[i]->parent);
+    }
+}
+
 Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind)
 {
     Pst__UsageRequest request = c->request;
@@ -53,6 +86,7 @@ Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__Usage
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Problem with get: %s", client_strerror(s->client, r));
     pbsafe_clean(&reply->base);
+    sreport_fill(reply);
     return reply;
 }
 
@@ -60,6 +94,8 @@ bool sreport_wants(const struct sreport *s, const char *tres)
 {
     const char *list = s->tres ? s->tres : "cpu";
 
+    if (!tres)
+        return false;
     if (strcasecmp(list, "all") == 0)
         return true;
     for (size_t len; *list; list += len + (list[len] == ',')) {

@@ -278,6 +278,9 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
                               " Generate a separate report for each TRES type.\n");
         exit(CLI_EXIT_FAILED);
     }
+    sreport_check_tres(s);
+    if (s->tres && *s->tres && strcasecmp(s->tres, "cpu") != 0) /* nothing else is kept by size */
+        cli_die(CLI_EXIT_FAILED, "job sizes are counted in CPUs alone, not in %s", s->tres);
     reply = sreport_ask(s, c, PST__USAGE_KIND__USAGE_SIZES);
     keyless = which == SIZES_ACCOUNT_WCKEY && !reply->n_sizes;
     nbins = make_bounds(c, reply, bounds, ARRAY_SIZE(bounds));

@@ -21,6 +21,7 @@ enum key {
     K_FORMAT,
     K_GID,
     K_GROUPING,
+    K_IDS,
     K_JOBS,
     K_NAMES,
     K_NODES,
@@ -56,6 +57,7 @@ static const struct {
     { "Gid", 2, K_GID, COND_SIZES },
     { "Grouping", 6, K_GROUPING, COND_SIZES },
     { "Group", 1, W_GROUP, COND_ALL },
+    { "Ids", 1, K_IDS, COND_RESERVATIONS },
     { "Jobs", 1, K_JOBS, COND_SIZES },
     { "Names", 2, K_NAMES, COND_RESERVATIONS },
     { "Nodes", 2, K_NODES, COND_SIZES | COND_RESERVATIONS },
@@ -212,6 +214,8 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
         return true;
     case K_GROUPING:
         return set_grouping(s, c, value);
+    case K_IDS:
+        return set_numbers(s, &c->ids, &c->n_ids, value);
     case K_JOBS:
         return set_numbers(s, &r->job_ids, &r->n_job_ids, value);
     case K_NAMES:
@@ -328,6 +332,7 @@ void cond_done(struct cond *c)
     free(r->bounds);
     free(r->gids);
     free(r->job_ids);
+    free(c->ids);
     free(r->nodes);
     *c = (struct cond){ .request = PST__USAGE_REQUEST__INIT };
 }

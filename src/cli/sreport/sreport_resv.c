@@ -146,6 +146,8 @@ void report_reservations(struct sreport *s, struct cond *c)
     where.n_clusters = c->request.n_clusters;
     where.names = c->names;
     where.n_names = c->n_names;
+    where.ids = c->ids;
+    where.n_ids = c->n_ids;
     where.nodes = &c->request.nodes;
     where.n_nodes = c->request.nodes != NULL;
     where.has_start_us = where.has_end_us = where.has_used_within = where.used_within = true;

@@ -183,7 +183,8 @@ void table_title(const struct sreport *s, const struct cond *c, const char *titl
         (void)printf("Usage reported in %s%s\n", s->form == FORM_PERCENT ? "" : "TRES ",
                      unit_words(s->form));
     else if (strcmp(extra, "Time") == 0)
-        (void)printf("Time reported in %s\n", unit_words(s->form));
+        (void)printf("%s%s%sTime reported in %s\n", s->tres ? "TRES type is " : "",
+                     s->tres ? s->tres : "", s->tres ? "\n" : "", unit_words(s->form));
     else
         (void)printf("%s\n", extra);
     (void)printf("%s\n", RULE);

@@ -153,6 +153,7 @@ class Pair:
     def __init__(self, root, build, peer, db, preload, rules, tape=None, typed=False):
         """tape: what the peer answered before, in place of the peer."""
         self.rules, self.used, self.same = rules, set(), True
+        self.ended = False  # a case that excuses what no state shows ends the sequence (`ends`)
         self.alone = False  # one side ran a job that the other refused
         self.excuses = []  # (the case, user, command, kind, what differs) of each difference that a case excused
         self.folder, self.show, self.heard = root, False, []
@@ -184,6 +185,7 @@ class Pair:
                     case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \
                     re.search(case.get("beside", ""), self.beside):
                 self.excuses.append((case, user, command, kind, text))
+                self.ended |= case.get("ends", False)
                 return case
         return None
 
@@ -211,7 +213,9 @@ class Pair:
             theirs, mine = self.ask("states", (names,), (names,))
         found = self.answers_apart(user, command, peer, ours)
         self.heard.append([[peer[0], *(differential.mask(text, self.sides[0].names) for text in peer[1:])], {}])
-        return found + self.settle(user, command, names, theirs, mine) if names else found
+        found += self.settle(user, command, names, theirs, mine) if names else []
+        self.same &= not self.ended
+        return found
 
     def asked_again(self, user, command, peer, ours):
         """The answers to a question, once they are the same or time is up."""

@@ -122,6 +122,14 @@ static void test_ranges(void **state)
     j.time_unlimited = true;
     assert_false(matches(&s, &j));
     jobfilter_done(&s.filter);
+    s = (struct settings){ 0 };
+    assert_int_equal(parse_words(&s, "--min=10", NULL, NULL), 0); /* alone: this limit */
+    j.time_unlimited = false;
+    j.time_limit_min = 20;
+    assert_false(matches(&s, &j));
+    j.time_limit_min = 10;
+    assert_true(matches(&s, &j));
+    jobfilter_done(&s.filter);
 }
 
 static void test_texts(void **state)

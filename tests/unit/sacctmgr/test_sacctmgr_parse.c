@@ -55,6 +55,49 @@ static void test_where_and_set(void **state)
     assert_string_equal(line.where->default_accounts[0], "a");
 }
 
+/* An account's name cannot be set; a word alone is one, too. */
+static void test_no_new_name(void **state)
+{
+    static const char *const words[] = { "x set name=y", "x set acct=y", "x set maxjobs" };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(parse_words(SMGR_ACCOUNT, SMGR_MODIFY, words[i]));
+        expect_said(&said, "", " Can't modify the name of an account\n");
+        smgr_line_done(&line);
+    }
+    assert_false(parse_words(SMGR_RESOURCE, SMGR_MODIFY, "r set cluster=demo"));
+    expect_said(&said, "", " Can't modify the cluster of an resource\n");
+    smgr_line_done(&line);
+    assert_false(parse_words(SMGR_COORD, SMGR_ADD, "account=x nosuch=1"));
+    expect_said(&said, "", " Unknown condition: nosuch=1\n Use keyword 'set' to modify value\n");
+    smgr_line_done(&line);
+    assert_true(parse_words(SMGR_RESOURCE, SMGR_MODIFY, "percentallowed=50,20 set count=2"));
+    assert_false(line.set->has_allowed); /* it chooses */
+    assert_int_equal(line.where->percents[1], 20);
+    smgr_line_done(&line);
+    assert_false(parse_words(SMGR_ACCOUNT, SMGR_MODIFY, "x set nosuch=1"));
+    smgr_line_done(&line);
+    assert_false(parse_words(SMGR_QOS, SMGR_ADD, "q cluster=demo"));
+    smgr_line_done(&line);
+    assert_false(parse_words(SMGR_CLUSTER, SMGR_ADD, "c2 federation="));
+    expect_said(&said, "", " The federation  doesn't exist.\n");
+}
+
+/* A word alone is a type of TRES, as recorded of 22.05. */
+static void test_words_of_lists(void **state)
+{
+    (void)state;
+    assert_true(parse_words(SMGR_TRES, SMGR_LIST, "license"));
+    assert_string_equal(line.where->descriptions[0], "license");
+    smgr_line_done(&line);
+    assert_true(parse_words(SMGR_TXN, SMGR_LIST, "withassocinfo"));
+    assert_true(line.with_assoc);
+    smgr_line_done(&line);
+    assert_true(parse_words(SMGR_ASSOC, SMGR_LIST, "wolimits"));
+    assert_true(line.no_limits && line.where->no_inherited_limits && line.where->raw_qos);
+}
+
 static void test_limits(void **state)
 {
     const Pst__Limits *l;
@@ -289,6 +332,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ONE(test_names_and_conditions),
         ONE(test_where_and_set),
+        ONE(test_no_new_name),
+        ONE(test_words_of_lists),
         ONE(test_limits),
         ONE(test_keys_of_one_beginning),
         ONE(test_refusals),

@@ -61,6 +61,35 @@ static void test_request(void **state)
     cond_done(&c);
 }
 
+/* A slurmdbd that leaves out texts: rows are compared by them. */
+static void test_missing_texts(void **state)
+{
+    Pst__UsageReply *r;
+    struct cond c;
+
+    (void)state;
+    assert_true(parse_conditions(&c, COND_WHO, HOURS));
+    USAGE("{'clusters':[{}],'who':[{'tres':[{}]}],'sizes':[{}],'parents':[{}]}");
+    r = sreport_ask(&sreport, &c, PST__USAGE_KIND__USAGE_WHO);
+    assert_string_equal(r->clusters[0]->cluster, "");
+    assert_string_equal(r->clusters[0]->tres, "");
+    assert_string_equal(r->who[0]->cluster, "");
+    assert_string_equal(r->who[0]->account, "");
+    assert_string_equal(r->who[0]->user, "");
+    assert_string_equal(r->who[0]->wckey, "");
+    assert_string_equal(r->who[0]->qos, "");
+    assert_string_equal(r->who[0]->tres[0]->name, "");
+    assert_string_equal(r->sizes[0]->cluster, "");
+    assert_string_equal(r->sizes[0]->account, "");
+    assert_string_equal(r->sizes[0]->wckey, "");
+    assert_string_equal(r->parents[0]->cluster, "");
+    assert_string_equal(r->parents[0]->account, "");
+    assert_string_equal(r->parents[0]->parent, "");
+    assert_false(sreport_wants(&sreport, NULL));
+    pst__usage_reply__free_unpacked(r, NULL);
+    cond_done(&c);
+}
+
 static void ask_refused(void *ctx)
 {
     struct cond c = { .request = PST__USAGE_REQUEST__INIT };
@@ -81,10 +110,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SREPORT_TEST(test_wanted),
-        SREPORT_TEST(test_no_tres),
-        SREPORT_TEST(test_request),
-        SREPORT_TEST(test_refused),
+        SREPORT_TEST(test_wanted),        SREPORT_TEST(test_no_tres), SREPORT_TEST(test_request),
+        SREPORT_TEST(test_missing_texts), SREPORT_TEST(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

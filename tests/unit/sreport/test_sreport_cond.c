@@ -52,7 +52,9 @@ static void test_words(void **state)
     assert_true(take(COND_WHO, "tree flatview acctasparent group printjobcount other"));
     assert_true(cond.tree && cond.flat && cond.acct_as_parent && cond.group && cond.print_count);
     assert_string_equal(cond.request.clusters[0], "other");
-    assert_true(take(COND_RESERVATIONS, "r1 names=r2"));
+    assert_true(take(COND_RESERVATIONS, "r1 names=r2 ids=4,7"));
+    assert_int_equal(cond.n_ids, 2);
+    assert_int_equal(cond.ids[1], 7);
     assert_int_equal(cond.n_names, 2);
     assert_string_equal(cond.names[0], "r1");
     assert_true(take(COND_TOP, "topcount=3 format=login,used Format=cluster"));
