@@ -78,15 +78,24 @@ static bool find_user(struct call *c)
     return true;
 }
 
+/* Where commands look too, but for an environment that whoever starts a setuid program made: a
+ * node without files of its own has what slurmd was sent. */
+static const char *find_conf(void)
+{
+    const char *path = secure_getenv("SLURM_CONF"), *own = PENSTOCK_SYSCONFDIR "/slurm.conf";
+
+    if (path && *path)
+        return path;
+    return access(own, F_OK) < 0 && access(CONF_KEPT_PATH, F_OK) == 0 ? CONF_KEPT_PATH : own;
+}
+
 /* The directory of this node's slurmd.  The caller frees. */
 static int spool_path(const struct call *c, char **ret_path)
 {
     _cleanup_(conf_free) struct conf *conf = NULL;
-    const char *path = secure_getenv("SLURM_CONF");
     struct err err = { .text = "" };
     char host[256] = "";
-    int r = conf_load(path && *path ? path : PENSTOCK_SYSCONFDIR "/slurm.conf", CONF_CLIENT, &conf,
-                      NULL, &err);
+    int r = conf_load(find_conf(), CONF_CLIENT, &conf, NULL, &err);
 
     if (r < 0) {
         tell_log(c, LOG_ERR, "%s", err.text);

@@ -172,6 +172,17 @@ def test_nothing_to_look_at(c, pam):
     assert outcome == DENIED and "cannot be found" in said[0]
 
 
+@pytest.mark.skipif(subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0, reason="no mount namespaces here")
+def test_a_node_without_files(c, pam):
+    """As in a pod: the configuration is what slurmd was sent, and commands find it at /run/slurm/conf."""
+    kept = 'mount -t tmpfs tmpfs /run; mkdir -p /run/slurm/conf; cp "$0" /run/slurm/conf/slurm.conf; unset SLURM_CONF; exec "$@"'
+    inside, plain = ["unshare", "-m", "sh", "-c", kept, c.env["SLURM_CONF"]], pam.argv
+    pam.argv = lambda *command, **more: [*inside, *plain(*command, **more)]
+    assert pam.login(c, options="action_generic_failure=deny")[:2] == ([NO_JOBS], DENIED)
+    submit(c)
+    assert pam.login(c, options="action_generic_failure=deny")[:2] == ([], SUCCESS)
+
+
 def test_bad_options_open_nothing(c, pam):
     assert pam.login(c, options="action_no_jobs=maybe action_nojobs=ignore debug")[1] == DENIED
 
