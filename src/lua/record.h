@@ -43,7 +43,7 @@ struct luarecord_type {
 void luarecord_push(lua_State *L, const struct luarecord_type *type, ProtobufCMessage *msg,
                     void *ctx, bool writable);
 
-/* False for nil and for NO_VAL of the kind's bits or of more: no value.  Else true and the number is in
- * *ret.  Raises an error for a value that is no whole number. */
+/* False for nil and for NO_VAL of the kind's bits or of more: no value.  Else true and the number
+ * is in *ret.  Raises an error for a value that is no whole number. */
 bool luarecord_number(lua_State *L, int index, const char *name, enum luarecord_kind kind,
                       int64_t *ret);

@@ -315,9 +315,6 @@ int output_as_user(const struct step *s);
 void output_as_self(const struct step *s);
 int output_open(struct step *s, const char *stream, const char *pattern, uint32_t task_id,
                 bool append, int *ret_fd);
-/* open(2) as whoever we are; what is of this process itself (/proc/self) is refused, and O_TRUNC acts
- * on what is not.  A descriptor or a negative errno. */
-int output_open_here(const char *path, int flags);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
 /* Write a line of this daemon into a stream of the user's, a file with the user's rights.  The line

@@ -10,8 +10,8 @@ struct nodelinks *nodelinks_free(struct nodelinks *l); /* always NULL */
 bool node_is_linked(const struct ctld *ctld, const struct node *n);
 /* When the node's connection was lost; 0: it is connected, or never was. */
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
-/* Since when the state of n is UNKNOWN, as far as the calls of this controller tell, which come every
- * second: n has not registered yet, or is to do so again.  0: it is another state. */
+/* Since when the state of n is UNKNOWN, as far as the calls of this controller tell, which come
+ * every second: n has not registered yet, or is to do so again.  0: it is another state. */
 int64_t node_link_unknown_us(struct ctld *ctld, const struct node *n, int64_t now);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
 /* The kernel keeps a connection for hours when the node's host stands still, or when a switch on

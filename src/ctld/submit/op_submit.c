@@ -216,8 +216,8 @@ static bool names_free_nodes(struct submission *s, struct bitmap *taken)
     return true;
 }
 
-/* Has its partition as many nodes as it needs beside those that other components require?  required:
- * those of all. */
+/* Has its partition as many nodes as it needs beside those that other components require?
+ * required: those of all. */
 static bool finds_nodes_beside(struct submission *s, const struct bitmap *required)
 {
     _cleanup_(bitmap_free) struct bitmap *own = NULL, *left = NULL;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/io/userfile.h"
 #include "stepd/shared/asuser.h"
 #include "stepd/step.h"
 
@@ -124,7 +125,7 @@ static void carry_out(const struct work *w, struct answer *a, int *ret_fd)
 {
     switch (w->act) {
     case ACT_OPEN:
-        *ret_fd = output_open_here(w->path, w->flags);
+        *ret_fd = userfile_open(w->path, w->flags);
         a->r = MIN(*ret_fd, 0);
         break;
     case ACT_ENTER:

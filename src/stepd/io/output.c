@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/io/userfile.h"
 #include "stepd/io/usermount.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
@@ -85,56 +86,6 @@ static int expand_path(struct step *s, const char *pattern, uint32_t task_id, ch
     return 0;
 }
 
-/* What a name in /proc/self leads to: that is whoever opens it, and the kernel asks a process for
- * no right to itself.  A memory file of ours holds what the step was started with. */
-static bool is_our_own(int fd)
-{
-    static const char memory[] = "/memfd:";
-    char link[32], path[64], own[32];
-    ssize_t n;
-
-    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    n = readlink(link, path, sizeof(path) - 1);
-    if (n < 0)
-        return true;
-    path[n] = '\0';
-    (void)snprintf(own, sizeof(own), "/proc/%d/", getpid());
-    return strncmp(path, own, strlen(own)) == 0 || strncmp(path, memory, strlen(memory)) == 0;
-}
-
-/* Once it is known that the file is the user's. */
-static int empty_file(int fd, int flags)
-{
-    struct stat st;
-
-    if (!(flags & O_TRUNC) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return 0;
-    return ftruncate(fd, 0) < 0 ? -errno : 0;
-}
-
-/* Without O_NOCTTY a terminal named as output would become ours; a file is emptied below. */
-static int open_flags(int flags)
-{
-    return (flags & ~O_TRUNC) | O_CLOEXEC | O_NOCTTY;
-}
-
-/* fd or, with fd closed, a negative errno; fd may be one. */
-static int take_opened(int fd, int flags)
-{
-    int r = fd < 0 ? fd : is_our_own(fd) ? -EACCES : empty_file(fd, flags);
-
-    if (r < 0 && fd >= 0)
-        (void)close(fd); /* nothing was written */
-    return r < 0 ? r : fd;
-}
-
-int output_open_here(const char *path, int flags)
-{
-    int fd = open(path, open_flags(flags), 0666);
-
-    return take_opened(fd < 0 ? -errno : fd, flags);
-}
-
 /* The folder of a path, as the user.  -EWOULDBLOCK: to look at it may block. */
 static int enter_parent(const struct step *s, const char *path, const char *name)
 {
@@ -163,7 +114,8 @@ static int open_inside(const struct step *s, int folder, const char *name, int f
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode))
         return -EWOULDBLOCK;
     old = umask(s->umask);
-    fd = take_opened(usermount_open(folder, name, open_flags(flags) | O_NONBLOCK), flags);
+    fd = usermount_open(folder, name, userfile_flags(flags) | O_NONBLOCK);
+    fd = userfile_take(fd, flags);
     (void)umask(old);
     /* became a FIFO meanwhile, or cannot be opened in any way */
     return fd == -ENXIO ? -EWOULDBLOCK : fd;

@@ -141,8 +141,8 @@ static void test_changes(void **state)
     assert_null(am_account(core.ctld.cluster->am, "half"));
 }
 
-/* What the log does not take is asked for again, from the version that is in force, but not at once:
- * slurmdbd would send the same. */
+/* What the log does not take is asked for again, from the version that is in force, but not at
+ * once: slurmdbd would send the same. */
 static void test_refused(void **state)
 {
     int64_t told;

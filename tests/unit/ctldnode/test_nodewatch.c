@@ -71,8 +71,8 @@ static void test_short(void **state)
     corefull_end();
 }
 
-/* A node that has not come since the controller's start, or since an operator gave it another chance,
- * is no better: it has SlurmdTimeout to come. */
+/* A node that has not come since the controller's start, or since an operator gave it another
+ * chance, is no better: it has SlurmdTimeout to come. */
 static void set_unknown(void)
 {
     Pst__Transaction *tx = tx_new(T0);
