@@ -5,44 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "acct/sql/sql.h"
 #include "acct/sql/sqllog.h"
-#include "base/cleanup.h"
-#include "base/logflags.h"
-
-static char path[] = "/tmp/test_sqllog.XXXXXX";
-
-static int open_log(void **state)
-{
-    int fd = mkstemp(path);
-
-    (void)state;
-    return fd < 0 || close(fd) < 0 || log_open("test", path, LOG_INFO, false) < 0;
-}
-
-static int close_log(void **state)
-{
-    (void)state;
-    logflags_set(NULL);
-    return log_open(NULL, NULL, LOG_INFO, false) < 0 || unlink(path) < 0;
-}
-
-/* What was logged since the last call; the caller frees. */
-static char *take_log(void)
-{
-    _cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
-    char *text = calloc(1, 8192);
-
-    assert_true(fd >= 0 && text && read(fd, text, 8191) >= 0);
-    assert_int_equal(ftruncate(fd, 0), 0);
-    return text;
-}
+#include "logfile_util.h"
 
 /* Words of slurmdbd.conf, a statement, and how its line begins; NULL: no line. */
 static const struct {
@@ -81,7 +50,7 @@ static void test_rows(void **state)
 
         logflags_set(rows[i].flags);
         sqllog_statement(rows[i].text);
-        text = take_log();
+        text = logfile_take();
         if (rows[i].line ? !strstr(text, rows[i].line) : text[0])
             fail_msg("row %zu: %s", i, text);
     }
@@ -95,7 +64,7 @@ static void test_once(void **state)
     (void)state;
     logflags_set("DB_ASSOC,DB_QOS,DB_QUERY,DB_TRES,DB_WCKEY");
     sqllog_statement("SELECT a FROM entities");
-    text = take_log();
+    text = logfile_take();
     assert_non_null(strstr(text, "] DB_QUERY: "));
     assert_ptr_equal(strchr(text, '\n') + 1, strchr(text, '\0'));
 }
@@ -115,21 +84,21 @@ static void test_database(void **state)
     logflags_set("DB_JOB");
     assert_int_equal(sql_open(file, SQL_WRITE, &db, NULL), 0);
     assert_int_equal(sql_exec(db, "CREATE TABLE jobs (a $INT)"), 0);
-    first = take_log();
+    first = logfile_take();
     assert_non_null(strstr(first, "] DB_JOB: CREATE TABLE jobs (a INTEGER)\n"));
     assert_int_equal(sql_prepare(db, "INSERT INTO jobs VALUES (?)", &stmt), 0);
     for (int64_t a = 1234567; a < 1234569; a++) {
         sql_bind(stmt, 0, a);
         assert_int_equal(sql_run(stmt), 0);
     }
-    second = take_log();
+    second = logfile_take();
     assert_non_null(strstr(second, "] DB_JOB: INSERT INTO jobs VALUES (?)\n"));
     assert_non_null(strstr(strchr(second, '\n'), "] DB_JOB: INSERT INTO jobs VALUES (?)\n"));
     assert_null(strstr(second, "1234567"));
     logflags_set(NULL);
     sql_bind(stmt, 0, 3);
     assert_int_equal(sql_run(stmt), 0);
-    third = take_log();
+    third = logfile_take();
     assert_string_equal(third, "");
     assert_int_equal(unlink(file), 0);
 }
@@ -143,5 +112,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_log, close_log);
+    return cmocka_run_group_tests(tests, logfile_open, logfile_close);
 }

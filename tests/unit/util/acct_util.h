@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,29 +24,13 @@
 #include "model/job.h"
 #include "model/tx.h"
 #include "fields.h"
+#include "tree_util.h"
 
 #define UTIL __attribute__((unused)) static
 #define SEC INT64_C(1000000)
 #define T0 (INT64_C(1700000000) * SEC) /* when the tests' world begins */
 #define EV(x) PST__EVENT_KIND__EV_##x
 #define STEP_IS(x) PST__STEP_STATE__STEP_##x
-
-UTIL void remove_tree(int parent, const char *name)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
-
-    if (!d) {
-        (void)unlinkat(parent, name, 0);
-        return;
-    }
-    while ((e = readdir(d)))
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            remove_tree(fd, e->d_name);
-    (void)closedir(d);
-    (void)unlinkat(parent, name, AT_REMOVEDIR);
-}
 
 /* A fresh directory per test, and the database in it; or one on the server whose socket is
  * PENSTOCK_TEST_MYSQL (as root, without a password). */

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,6 +23,8 @@
 #include "journal/files.h"
 #include "journal/format.h"
 #include "journal/journal.h"
+
+#include "tree_util.h"
 
 #define UTIL __attribute__((unused)) static
 #define PAYLOAD_MAX 400
@@ -55,23 +56,6 @@ UTIL char *tmp_make(void)
     (void)snprintf(path, sizeof(path), "%s/penstock-journal-XXXXXX", base ? base : "/tmp");
     assert_non_null(mkdtemp(path));
     return strdup(path);
-}
-
-UTIL void remove_tree(int parent, const char *name)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
-
-    if (!d) {
-        (void)unlinkat(parent, name, 0);
-        return;
-    }
-    while ((e = readdir(d)))
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            remove_tree(fd, e->d_name);
-    (void)closedir(d);
-    (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 UTIL void tmp_remove(char *dir)

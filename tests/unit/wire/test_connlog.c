@@ -5,44 +5,22 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/logflags.h"
+#include "logfile_util.h"
 #include "wire/frame.h"
 #include "wire/ops.h"
 #include "wire/server/connlog.h"
 #include "wire/server/server_impl.h"
 
-static char path[] = "/tmp/test_connlog.XXXXXX";
-
-static int open_log(void **state)
-{
-    int fd = mkstemp(path);
-
-    (void)state;
-    return fd < 0 || close(fd) < 0 || log_open("test", path, LOG_INFO, false) < 0;
-}
-
-static int close_log(void **state)
-{
-    (void)state;
-    logflags_set(NULL);
-    return log_open(NULL, NULL, LOG_INFO, false) < 0 || unlink(path) < 0;
-}
-
 /* What was logged since the last call is this line, or nothing (""). */
 static void expect_line(const char *line)
 {
-    _cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
-    char text[4096] = "";
+    _cleanup_free_ char *text = logfile_take();
 
-    assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0);
-    assert_int_equal(ftruncate(fd, 0), 0);
     if (line[0] ? !strstr(text, line) || strchr(text, '\n')[1] : text[0])
         fail_msg("`%s` instead of `%s`", text, line);
 }
@@ -129,5 +107,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, open_log, close_log);
+    return cmocka_run_group_tests(tests, logfile_open, logfile_close);
 }
