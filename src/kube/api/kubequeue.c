@@ -281,7 +281,8 @@ void kubequeue_done(struct kubequeue *q, const char *key, bool ok)
         return;
     if (!ok) {
         pause_failed(q, w);
-        hold_row(q, w);
+        if (q->o.in_turns)
+            hold_row(q, w);
         return;
     }
     w->failures = 0;

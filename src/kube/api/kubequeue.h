@@ -3,9 +3,9 @@
  * A key stands in the queue once, however often it is added.  A key that is added while its work is
  * under way is done again afterwards, never at the same time.
  *
- * Works that fail may all fail for one reason, a server that does not do what it is asked: one of
- * them, in turns, is tried every two seconds, however long its own pause is, and each that succeeds
- * has some of the others tried at once.  One thread: the loop's. */
+ * Works that fail may all fail for one reason, a server that does not do what it is asked.  With
+ * `in_turns` one of them is tried every two seconds, however long its own pause is, and each that
+ * succeeds has some of the others tried at once.  One thread: the loop's. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +23,7 @@ struct kubequeue_options {
     unsigned at_once;       /* works under way at most; 0: 16 */
     int64_t first_pause_us; /* after the first failure; doubled after each; 0: 50 ms */
     int64_t most_pause_us;  /* 0: 60 s */
+    bool in_turns;          /* of works that fail one is tried every two seconds */
 };
 
 int kubequeue_new(struct kubeloop *loop, const struct kubequeue_options *o, kubequeue_fn *fn,

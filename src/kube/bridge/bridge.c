@@ -243,7 +243,7 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
 int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct bridge_options *o,
                struct bridge **ret)
 {
-    const struct kubequeue_options q = { .at_once = ACTIONS_AT_ONCE };
+    const struct kubequeue_options q = { .at_once = ACTIONS_AT_ONCE, .in_turns = true };
     struct bridge *b = calloc(1, sizeof(*b));
     int r;
 

@@ -157,7 +157,9 @@ static void test_hurry(void **state)
  * tried at once, but not what was refused. */
 static void test_probe(void **state)
 {
-    const struct kubequeue_options o = { .at_once = 8, .first_pause_us = 40 * USEC_PER_SEC };
+    const struct kubequeue_options o = { .at_once = 8,
+                                         .first_pause_us = 40 * USEC_PER_SEC,
+                                         .in_turns = true };
     struct play p = { .hold = true };
     int64_t begun = now_mono_us();
 
