@@ -101,7 +101,7 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     uint32_t which;
     int r;
 
-    e->priority = entry_priority(s, e, x->now_us);
+    e->priority = e->place = entry_priority(s, e, x->now_us);
     out->name = s->parts_tab.names[e->part];
     out->wanted =
         MAX(MAX(e->cls->shape->key.min_nodes, shape_must(e->cls->shape)), p.part->min_nodes);

@@ -157,7 +157,7 @@ int ex_starts(struct ex *x, const struct sched_job *job)
 
         if (entry_limits(s, e))
             continue;
-        e->priority = entry_priority(s, e, x->now_us);
+        e->priority = e->place = entry_priority(s, e, x->now_us);
         r = ex_reserve(x, e);
         if (r == 0)
             r = ex_fits(x, e, end_after(x->now_us, j->time_limit_min), &alloc);
