@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/job/jobtext.h"
@@ -341,6 +342,40 @@ static void fit_tasks_to_nodes(struct jobopts *jo)
     }
 }
 
+static void warn_of_nodes(const struct jobopts *jo, uint64_t tasks, size_t nodes)
+{
+    if (jo->verbose >= 0)
+        cli_warning("can't run %u processes on %u nodes, setting nnodes to %u", (unsigned)tasks,
+                    (unsigned)nodes, (unsigned)tasks);
+}
+
+/* A list alone says how many nodes: of more than there are tasks the first are taken. */
+static void fit_list_to_tasks(struct jobopts *jo)
+{
+    uint64_t tasks = jobopts_num(jo, JO_NTASKS, 0);
+    const char *dist = jo->value[JO_DISTRIBUTION];
+    _cleanup_(hostlist_free) struct hostlist *all = NULL, *first = NULL;
+    char *text = NULL;
+    struct err err = { 0 };
+
+    if (!tasks || !jo->value[JO_NODELIST] || jo->value[JO_NODES] || jo->in_allocation ||
+        (dist && strncasecmp(dist, "arbitrary", 9) == 0) ||
+        hostlist_parse(jo->value[JO_NODELIST], &all, &err) < 0)
+        return;
+    hostlist_uniq(all);
+    if (hostlist_count(all) <= tasks || hostlist_new(&first) < 0)
+        return;
+    for (size_t i = 0; i < tasks; i++)
+        if (hostlist_push(first, hostlist_nth(all, i)) < 0)
+            return;
+    if (hostlist_fold(first, &text) < 0)
+        return;
+    warn_of_nodes(jo, tasks, hostlist_count(all));
+    free(jo->value[JO_NODELIST]);
+    jo->value[JO_NODELIST] = text;
+    jo->value[JO_NODES] = xasprintf_or_die("%u", (unsigned)tasks);
+}
+
 /* More nodes than tasks: Slurm lowers the node count, and says so when it was asked for. */
 static void fit_nodes_to_tasks(struct jobopts *jo)
 {
@@ -350,9 +385,8 @@ static void fit_nodes_to_tasks(struct jobopts *jo)
     jobopts_nodes(jo, &min, &max);
     if (tasks == 0 || MAX(min, max) <= tasks || strpbrk(jo->value[JO_NODES], ",:"))
         return;
-    if (jo->verbose >= 0 && min > tasks)
-        cli_warning("can't run %u processes on %u nodes, setting nnodes to %u", (unsigned)tasks,
-                    min, (unsigned)tasks);
+    if (min > tasks)
+        warn_of_nodes(jo, tasks, min);
     free(jo->value[JO_NODES]);
     jo->value[JO_NODES] = xasprintf_or_die("%u-%u", (unsigned)MIN(min, tasks), (unsigned)tasks);
 }
@@ -446,6 +480,7 @@ int jobopts_check(struct jobopts *jo)
         status = check_refused(jo);
     if (status == 0) {
         fit_tasks_to_nodes(jo);
+        fit_list_to_tasks(jo);
         fit_nodes_to_tasks(jo);
     }
     return status;

@@ -97,14 +97,15 @@ static int refuse_set(const char *arg, struct err *err)
                    (int)MIN(strcspn(word, ","), (size_t)200), word);
 }
 
-/* A component stands for all: what follows "+" is not looked at, but something must. */
+/* A component stands for all: what follows "+" is not looked at, but something must.  Zero is no job,
+ * and is told with all of its word. */
 static char *without_offsets(const char *arg)
 {
     char *list = xstrdup_or_die(arg), *to = list;
 
     for (const char *p = arg; *p;) {
         size_t word = strcspn(p, ","), plus = strcspn(p, "+");
-        size_t id = plus + 1 < word ? plus : word;
+        size_t id = plus + 1 < word && strspn(p, "0") != plus ? plus : word;
 
         memmove(to, p, id);
         to += id;

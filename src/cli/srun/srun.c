@@ -135,6 +135,11 @@ static void check_part(struct srun *s, struct srun_part *p)
 {
     int status;
 
+    if (jobopts_has(&p->opts, JO_RELATIVE) &&
+        (jobopts_has(&p->opts, JO_NODELIST) || jobopts_has(&p->opts, JO_EXCLUDE))) {
+        cli_error("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
+        exit(CLI_EXIT_FAILED);
+    }
     settle_allocation(s, &p->opts);
     srun_arbitrary(p);
     if (jobopts_has(&p->opts, JO_MULTI_PROG)) {

@@ -9,7 +9,9 @@ import time
 from side import BEGIN_S, Lost, Ours, Peer, Remote, differential
 
 SETTLE_S = 5
+MOVING_S = 90  # ... when it still changes on one side
 AGAIN_S = 3  # how long a list may differ because one side hears later of what happened
+STORED_S = 10  # ... of what a database keeps, which hears of starts and ends in batches
 GONE_S = 12  # ... while a job is completing
 COMPLETING = re.compile(r"\bcomp(leting)?\b|\bCG\b|COMPLETING")
 ASK_S = 40
@@ -220,8 +222,9 @@ class Pair:
     def asked_again(self, user, command, peer, ours):
         """The answers to a question, once they are the same or time is up."""
         first, pause = time.monotonic(), 0.1
+        wait = STORED_S if plain(command).startswith("sacct ") else AGAIN_S
         while list(self.texts_apart(command, peer, ours)) and \
-                time.monotonic() < first + (GONE_S if COMPLETING.search(peer[1] + ours[1]) else AGAIN_S):
+                time.monotonic() < first + (GONE_S if COMPLETING.search(peer[1] + ours[1]) else wait):
             time.sleep(pause)  # between two questions
             pause = min(pause * 2, 1)
             peer, ours = self.ask("again", *((user, side.command(command)) for side in self.sides))
@@ -276,11 +279,15 @@ class Pair:
 
     def settle(self, user, command, names, theirs, mine):
         """Differences of the states, which must last; from then on the clusters are not the same."""
-        until, pause = time.monotonic() + SETTLE_S, 0.03
+        began, pause = time.monotonic(), 0.03
+        until = began + SETTLE_S
         while (new := self.new(theirs, mine)) and time.monotonic() < until:
             time.sleep(pause)  # between two questions
             pause = min(pause * 1.5, 0.4)
+            before = theirs, mine
             theirs, mine = self.ask("states", (names,), (names,))
+            if (theirs, mine) != before:  # an array of short jobs runs
+                until = min(time.monotonic() + SETTLE_S, began + MOVING_S)
         new = {item for item in new if item[0] != "jobs"}
         self.heard[-1][1] = {name: differential.mask(text, self.sides[0].names) for name, text in theirs.items()}
         self.same = not new

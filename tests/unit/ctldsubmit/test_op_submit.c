@@ -49,6 +49,8 @@ static const struct {
     { "{'hold':true}", EPST_BAD_REQUEST },                                      /* no job */
     { "{'job':{'partition':'p','req_nodes':'n0'}}", ESLURM_INVALID_NODE_NAME }, /* as the first */
     { "{'job':{'partition':'p','req_nodes':'n1'}}", 0 },
+    { "{'job':{'partition':'p','min_nodes':2}}", /* one is left beside the first's */
+      ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE },
 };
 
 static void test_components(void **state)
