@@ -97,8 +97,8 @@ static int refuse_set(const char *arg, struct err *err)
                    (int)MIN(strcspn(word, ","), (size_t)200), word);
 }
 
-/* A component stands for all: what follows "+" is not looked at, but something must.  Zero is no job,
- * and is told with all of its word. */
+/* A component stands for all: what follows "+" is not looked at, but something must.  Zero is no
+ * job, and is told with all of its word. */
 static char *without_offsets(const char *arg)
 {
     char *list = xstrdup_or_die(arg), *to = list;

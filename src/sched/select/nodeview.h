@@ -87,8 +87,8 @@ static inline uint32_t geometry_units(const struct pick *p, const struct geometr
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
 }
 
-/* Does the job get so many CPUs of each node (--mincpus; if it overcommits, those of one task), even
- * if its tasks need fewer?  For another one with a number of tasks, --mincpus only says which nodes
+/* Does the job get so many CPUs of each node (--mincpus; if it overcommits, those of one task),
+ * even if its tasks need fewer?  For another one with a number of tasks, --mincpus only says which nodes
  * are large enough. */
 static inline bool pick_takes_min_cpus(const struct pick *p)
 {
