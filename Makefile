@@ -96,6 +96,17 @@ images:
 	mkdir -p $(BUILD)
 	deploy/images/make $(BUILD) $(ARGS)
 
+## build-images: images of the Dockerfile with buildah, podman or docker, whichever works; BASE=mmdebstrap without a registry
+.PHONY: build-images
+build-images:
+	mkdir -p $(BUILD)
+	deploy/images/build $(BUILD) $(ARGS)
+
+## test-images: build them, look into each, and run a cluster out of them with podman; skipped with a sentence where that cannot be
+.PHONY: test-images
+test-images: build-images
+	PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -rs -p no:cacheprovider tests/images
+
 ## check-images: of the images what can be checked without a builder: packages, programs, libraries, and the entry of two as PID 1
 .PHONY: check-images
 check-images:

@@ -41,7 +41,7 @@ def stale(folder):
 
 def missing_packages():
     """What the build needs of Debian, and the stage of the images that builds does not install."""
-    stage = (ROOT / "deploy/images/Dockerfile").read_text().split("COPY . /src")[0].split()
+    stage = (ROOT / "deploy/images/Dockerfile").read_text().split("COPY meson.build")[0].split()
     rows = (ROOT / "tools/packages.txt").read_text().splitlines()
     return [row for row in rows if row.endswith("-dev") and " " not in row and row not in stage]
 

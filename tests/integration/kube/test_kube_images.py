@@ -111,7 +111,19 @@ def test_logins_of_workers_are_adopted_once(run):
 def test_login(run):
     (run.root / "etc/sssd").mkdir()
     (run.root / "etc/sssd/sssd.conf").write_text("[sssd]\n")
+    (run.root / "bin/ssh-keygen").write_text("#!/bin/sh\necho made >&2\n")
     assert run("login", SACKD_OPTIONS="--conf-server c:6817") == ["sackd|--conf-server|c:6817", "sssd|-D", "sshd|-D|-e"]
+    assert run.error == "made\n", "without the Secret's keys sshd would end at once"
+    (run.root / "etc/ssh").mkdir()
+    (run.root / "etc/ssh/ssh_host_ed25519_key").write_text("of the Secret\n")
+    run("login")
+    assert run.error == "", "no key that only this replica has"
+
+
+def test_a_worker_without_logins_is_one(run):
+    """Port 22 may be taken by the host's sshd."""
+    (run.root / "bin/sshd").write_text("#!/bin/sh\nexit 255\n")
+    assert run("slurmd", "-Z") == ["slurmd|--systemd|-Z"] and "sshd does not start" in run.error and run.status == 0
 
 
 def test_the_real_hardware_is_read(run):
@@ -165,6 +177,7 @@ def test_nothing_is_fetched_or_left():
             assert not re.search(r"^ADD |https?://|:latest|curl |wget ", line), (name, line)
             if "apt-get install" in line:
                 assert "--no-install-recommends" in line and "rm -rf /var/lib/apt/lists/*" in line, (name, line)
+                assert name == "build" or "/var/cache/ldconfig/aux-cache" in line, "it has the times of files: two builds would differ"
     assert os.access(IMAGES / "entry", os.X_OK) and os.access(IMAGES / "sbom", os.X_OK)
 
 
@@ -174,6 +187,47 @@ def test_what_is_copied_is_installed():
     for name, (_, lines) in stages().items():
         for source in re.findall(r"/dest/usr/(\S+)", " ".join(line for line in lines if line.startswith("COPY --from=build"))):
             assert source == "bin/" or "/".join(source.split("/")[-2:]) in names, (name, source)
+
+
+def copied(name):
+    lines = " ".join(line for line in stages()[name][1] if line.startswith("COPY --from=build"))
+    return {source for source in lines.split() if "/" in source}
+
+
+def test_a_worker_has_what_steps_start():
+    """A program of steps that is missing shows when a user asks for it: srun --mpi=pmix."""
+    plan = json.loads(subprocess.run(["meson", "introspect", "--installed", BUILD], capture_output=True, text=True, check=True).stdout)
+    names = {os.path.basename(path) for path in plan.values() if "/sbin/slurmstepd" in path}
+    assert names and {f"/dest/usr/sbin/{name}" for name in names} <= copied("slurmd")
+    assert {"/dest/usr/bin/", "/dest/usr/sbin/penstock-fetch"} <= copied("slurmd") & copied("login") and "/dest/usr/bin/" in copied("slurmctld")
+
+
+def test_programs_raise_nobody_where_nobody_logs_in():
+    for name in USERS:
+        stripped = any("-perm /6000 -exec chmod a-s" in line for line in stages()[name][1])
+        assert stripped == (name not in ("slurmd", "login")), name
+
+
+def test_only_what_is_needed_goes_to_a_builder():
+    """.dockerignore lets in what the Dockerfile copies, and nothing else: no build folder, no .git."""
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    wanted = {word for _, lines in stages().values() for line in lines if line.startswith("COPY ") and "--from=" not in line
+              for word in line.split()[1:-1] if not word.startswith("--")}
+    assert "*" in (ROOT / ".dockerignore").read_text().splitlines() and let_in == wanted and all((ROOT / path).exists() for path in wanted)
+
+
+def test_versions_and_names_agree():
+    """One version in meson.build, bills and charts; manifests and values name images that the Dockerfile makes."""
+    version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text()).group(1)
+    said = set(re.findall(r"RUN sbom \S+ (\S+)", (IMAGES / "Dockerfile").read_text()))
+    charts = [line.split(":")[1].strip() for path in ROOT.glob("deploy/charts/*/Chart.yaml") for line in path.read_text().splitlines()
+              if line.startswith("appVersion:")]
+    assert said == {version} == set(charts) and len(charts) == 3
+    named = {}
+    for path in [*ROOT.glob("deploy/kubernetes/*.yaml"), *ROOT.glob("deploy/charts/*/values.yaml")]:
+        for name in re.findall(r"registry\.example/([a-z0-9-]+)", path.read_text()):
+            named.setdefault(name, path.name)
+    assert set(named) - {"etcd"} <= set(USERS) and {"slurmctld", "slurmd", "slurmdbd", "slurmrestd", "login", "penstock"} <= set(named)
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-query") or "VERSION_ID=\"12\"" not in open("/etc/os-release").read(),
@@ -245,6 +299,35 @@ def test_a_layout_of_images(maker, tmp_path):
     assert gzip.decompress(layer) == b"two" and len(blobs) == 6 and first["digest"][7:] not in blobs
     config = json.loads((oci / "blobs/sha256" / manifest["config"]["digest"][7:]).read_text())
     assert config["config"]["User"] == "401:401" and config["created"] == "1970-01-01T00:00:00Z"
+
+
+def test_a_builder_that_is_missing_is_said(tmp_path):
+    def run(**env):
+        return subprocess.run([IMAGES / "build", tmp_path], capture_output=True, text=True, timeout=60, env={"PATH": "/nowhere", **env})
+    done = run()
+    assert done.returncode == 0 and done.stdout.endswith("0 passed, 0 failed, 7 skipped\n"), done.stderr
+    assert "there is no builder: buildah is not installed; podman is not installed; docker is not installed" in done.stdout
+    (tmp_path / "docker").write_text("#!/bin/sh\necho 'Cannot connect to the daemon' >&2; exit 1\n")
+    (tmp_path / "docker").chmod(0o755)
+    assert "builder: docker: Cannot connect to the daemon\n" in run(BUILDER="docker", PATH=f"{tmp_path}:/bin").stdout
+
+
+def test_a_builder_gets_its_words(tmp_path):
+    """A builder is asked for each image by the name of its stage, with one time for all files; docker knows no such word."""
+    stand = '#!/bin/sh\necho "${0##*/} $*" >> ' + str(tmp_path / "said") + \
+        '\ncase "$*" in *inspect*) echo "[{\\"RootFS\\": {\\"Layers\\": [\\"sha256:00\\"]}}]";; esac\n'
+    for name in ("podman", "docker"):
+        (tmp_path / name).write_text(stand)
+        (tmp_path / name).chmod(0o755)
+        done = subprocess.run([IMAGES / "build", tmp_path, "sackd"], capture_output=True, text=True, timeout=60,
+                              env={"PATH": f"{tmp_path}:/usr/bin:/bin", "BUILDER": name, "PREFIX": "r.example/x", "BASE": "b@sha256:1"})
+        assert done.returncode == 0 and done.stdout.startswith("ok sackd: r.example/x/sackd:0.1.0, 1 layers"), done.stdout + done.stderr
+    podman, docker = [line for line in (tmp_path / "said").read_text().splitlines() if " build " in line]
+    for words in (podman, docker):
+        assert "--target sackd" in words and "-t r.example/x/sackd:0.1.0 -t r.example/x/sackd:latest" in words
+        assert "BASE=b@sha256:1" in words
+        assert words.endswith(f" {ROOT}") and "--build-arg SOURCE_DATE_EPOCH=0" in words
+    assert "--timestamp 0" in podman and "--timestamp" not in docker
 
 
 def test_what_is_missing_is_said(tmp_path):
