@@ -88,8 +88,8 @@ static inline uint32_t geometry_units(const struct pick *p, const struct geometr
 }
 
 /* Does the job get so many CPUs of each node (--mincpus; if it overcommits, those of one task),
- * even if its tasks need fewer?  For another one with a number of tasks, --mincpus only says which nodes
- * are large enough. */
+ * even if its tasks need fewer?  For another with a number of tasks, --mincpus only says which
+ * nodes are large enough. */
 static inline bool pick_takes_min_cpus(const struct pick *p)
 {
     return !p->k->num_tasks || p->k->flags & SHAPE_OVERCOMMIT;
