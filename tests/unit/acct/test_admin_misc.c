@@ -199,6 +199,30 @@ static void test_resource_add(void **state)
     close_office(&o);
 }
 
+/* A change chooses by each condition, as a list does. */
+static void test_resource_chosen(void **state)
+{
+    static const char *const none[] = { "'where':{'descriptions':['nosuch']}",
+                                        "'where':{'percents':[99]}" };
+    struct office o;
+
+    open_office(&o, *state);
+    must(&o, "ADD", "RESOURCE",
+         "'where':{'names':['a'],'clusters':['demo']},"
+         "'set':{'resource':{'server':'s','count':10,'description':'one'},'allowed':60}");
+    must(&o, "ADD", "RESOURCE",
+         "'where':{'names':['b'],'clusters':['demo']},"
+         "'set':{'resource':{'server':'s','count':20,'description':'two'},'allowed':30}");
+    assert_list(&o, "RESOURCE", "{'percents':[60]}", "name", "a");
+    assert_list(&o, "RESOURCE", "{'percents':[60],'clusters':['east']}", "name", "");
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+        assert_int_not_equal(change(&o, "DELETE", "RESOURCE", none[i]), 0);
+    assert_list(&o, "RESOURCE", "", "name", "a b");
+    must(&o, "DELETE", "RESOURCE", "'where':{'descriptions':['two']}");
+    assert_list(&o, "RESOURCE", "", "name", "a");
+    close_office(&o);
+}
+
 static void test_resource_absolute(void **state)
 {
     static const struct admin_who by_count = { .user = "root",
@@ -264,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wckeys, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_wckey_refused, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_resource_add, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_resource_chosen, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_resource_absolute, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_resource_change, world_setup, world_teardown),
     };

@@ -30,7 +30,7 @@ static void test_unknown(void **state)
     (void)state;
     RECORDS(assoc_record, "{'assoc_id':3,'account':'chem','user':'bob'}",
             "{'assoc_id':4,'account':'chem'}");
-    modify("user bob,eve set rawusage=0");
+    modify("user bob,eve where account=chem set rawusage=0");
     expect_said(&said, LOCAL, "sacctmgr: error: Failed to find user eve\n");
     assert_int_equal(smgr.status, 1);
     expect_asked(PST__ACCT_ENTITY__ACCT_ASSOC, "'users':['bob','eve']");
@@ -42,6 +42,16 @@ static void test_unknown(void **state)
     modify("qos nosuch where cluster=demo set rawusage=4");
     expect_said(&said, "", "sacctmgr: error: Failed to find QOS nosuch\n");
     expect_asked(PST__ACCT_ENTITY__ACCT_QOS, "'names':['nosuch']");
+    assert_true(peer_is_quiet(&store));
+}
+
+/* As Slurm: of which account? */
+static void test_no_account(void **state)
+{
+    (void)state;
+    modify("user bob set rawusage=0");
+    expect_said(&said, "", "sacctmgr: error: An account must be specified\n");
+    assert_int_equal(smgr.status, 1);
     assert_true(peer_is_quiet(&store));
 }
 
@@ -75,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ONE(test_unknown),
+        ONE(test_no_account),
         ONE(test_nothing),
         ONE(test_found),
     };
