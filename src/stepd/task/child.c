@@ -126,10 +126,16 @@ int child_become(const struct child *c)
  * folder of PATH that the user may not look into holds is missing (recordings 42, 67). */
 static int exec_any(const struct child *c)
 {
+    char **argv = (char **)c->argv, *name = argv[0];
+    /* Programs of srun see the path that was found, as Slurm's do. */
+    bool found = c->along_path && (name[0] == '.' || !strchr(name, '/'));
     int err = ENOENT;
 
     for (char *const *p = c->paths; *p; p++) {
-        (void)execve(*p, c->argv, c->envp);
+        if (found)
+            argv[0] = *p;
+        (void)execve(*p, argv, c->envp);
+        argv[0] = name;
         if (errno == EACCES)
             err = p[1] && access(*p, F_OK) < 0 ? err : EACCES;
         else if (errno != ENOENT && errno != ENOTDIR)

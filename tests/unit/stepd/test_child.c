@@ -236,6 +236,28 @@ static void test_no_work_dir(void **state)
     expect_text(&f, "/tmp\n");
 }
 
+/* What a program of srun sees as its own name: the path, unless it was typed with one. */
+static void test_own_name(void **state)
+{
+    static const struct {
+        const char *typed, *shown;
+    } rows[] = { { "sh", "/bin/sh\n" }, { "./sh", "/bin/sh\n" }, { "bin/sh", "bin/sh\n" } };
+    struct fixture f;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        make_child(&f, "echo $0");
+        f.argv[0] = (char *)rows[i].typed;
+        f.paths[0] = (char *)"/no/such/sh";
+        f.paths[1] = (char *)"/bin/sh";
+        f.c.along_path = true;
+        expect_text(&f, rows[i].shown);
+        assert_ptr_equal(f.argv[0], rows[i].typed);
+    }
+    make_child(&f, "echo $0"); /* of a batch script it is the name that was given */
+    expect_text(&f, "sh\n");
+}
+
 static void test_tmpdir(void **state)
 {
     char *missing[] = { (char *)"A=1", (char *)"TMPDIR=/no/such/folder", (char *)"B=2", NULL };
@@ -316,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_where_it_looks, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_no_work_dir, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_own_name, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_tmpdir, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_no_setup, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_leased_program, make_dir, drop_dir),
