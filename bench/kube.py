@@ -285,7 +285,10 @@ class Slurm(BaseHTTPRequestHandler):
         one = self.nodes.get(self.path.rsplit("/", 1)[1])
         if one:
             one.update({k: v for k, v in body.items() if k in ("comment", "features")})
-        self.answer({})
+        try:
+            self.answer({})
+        except (BrokenPipeError, ConnectionResetError):
+            pass
 
 
 def run_pods(api, workers):
