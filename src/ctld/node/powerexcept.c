@@ -77,13 +77,16 @@ struct power_except *power_except_free(struct power_except *e)
     return NULL;
 }
 
-static void mark_nodes(const struct cluster *c, const struct hostlist *hl, struct bitmap *set)
+static void mark_nodes(const struct cluster *c, struct power_except *e, const struct hostlist *hl,
+                       struct bitmap *set)
 {
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(c, hostlist_nth(hl, i));
 
         if (n)
             bitmap_set(set, n->rec->node_id);
+        else
+            e->unknown++;
     }
 }
 
@@ -93,7 +96,7 @@ static int add_item(const struct cluster *c, struct power_except *e, const struc
     struct power_keep *more;
 
     if (!counted) {
-        mark_nodes(c, hl, e->never);
+        mark_nodes(c, e, hl, e->never);
         return 0;
     }
     more = realloc(e->keeps, (e->nkeeps + 1) * sizeof(*more));
@@ -103,7 +106,7 @@ static int add_item(const struct cluster *c, struct power_except *e, const struc
     more[e->nkeeps] = (struct power_keep){ .count = count };
     if (bitmap_new(c->nnodes + 1, &more[e->nkeeps].nodes) < 0)
         return -ENOMEM;
-    mark_nodes(c, hl, more[e->nkeeps++].nodes);
+    mark_nodes(c, e, hl, more[e->nkeeps++].nodes);
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct power_except {
     size_t nkeeps;
     uint32_t flags; /* of SuspendExcStates: 1 << NodeFlag ... */
     bool down;      /* ... and DOWN */
+    size_t unknown; /* names in SuspendExcNodes that no node has */
 };
 
 /* From the three texts of the configuration; each may be NULL.  Names that the cluster lacks are

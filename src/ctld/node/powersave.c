@@ -749,12 +749,29 @@ static void begin_again(struct batch *up, struct batch *down, struct batch *told
     }
 }
 
+/* A slip there costs the nodes that were to stay up their power.  Nodes may come later. */
+static void tell_unknown(struct ctld *ctld)
+{
+    const char *nodes = power_except_text(ctld, CONF_SUSPEND_EXC_NODES);
+    _cleanup_(power_except_free) struct power_except *except = NULL;
+
+    if (power_is_on(ctld) &&
+        power_except_parse(ctld->cluster, nodes, NULL, NULL, &except, NULL) == 0 && except->unknown)
+        log_error("SuspendExcNodes=%s: no node has %zu of these names", nodes, except->unknown);
+}
+
+static void follow_conf(struct ctld *ctld)
+{
+    follow_programs(ctld);
+    tell_unknown(ctld);
+}
+
 static void recover_power(struct ctld *ctld)
 {
     struct batch up, down, told;
     uint64_t lsn;
 
-    follow_programs(ctld);
+    follow_conf(ctld);
     forget_files(ctld);
     batch_begin(&up, ctld, core_now());
     batch_begin(&down, ctld, up.now);
@@ -798,7 +815,7 @@ const struct ctld_service powersave_service = {
     .start = start_power,
     .free = free_power,
     .recovered = recover_power,
-    .reconfigured = follow_programs,
+    .reconfigured = follow_conf,
     .tick_writing = tick_power,
     .job_started = wake_for_job,
 };

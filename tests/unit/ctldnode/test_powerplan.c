@@ -125,6 +125,24 @@ static void test_exceptions(void **state)
     cluster_free(c);
 }
 
+static void test_unknown_names(void **state)
+{
+    static const struct {
+        const char *nodes;
+        size_t unknown;
+    } rows[] = { { NULL, 0 }, { "n[1-6]", 0 }, { "n[5-8]", 2 }, { "n[1-2]:1,nosuch,n9:1", 2 } };
+    struct cluster *c = make_nodes();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(power_except_free) struct power_except *e = NULL;
+
+        assert_int_equal(power_except_parse(c, rows[i].nodes, NULL, NULL, &e, NULL), 0);
+        assert_int_equal(e->unknown, rows[i].unknown);
+    }
+    cluster_free(c);
+}
+
 static void test_on_idle(void **state)
 {
     struct cluster *c = make_nodes();
@@ -206,8 +224,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times),      cmocka_unit_test(test_states),
-        cmocka_unit_test(test_exceptions), cmocka_unit_test(test_on_idle),
-        cmocka_unit_test(test_rates),      cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_exceptions), cmocka_unit_test(test_unknown_names),
+        cmocka_unit_test(test_on_idle),    cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_changes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
