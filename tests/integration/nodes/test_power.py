@@ -335,8 +335,9 @@ def test_when_salloc_begins(cloud):
 def test_rest_of_the_settings(cloud):
     """Partitions and nodes have times of their own, PowerDownOnIdle, exceptions with counts."""
     c = cloud(clouds=4, times="SuspendTimeout=1\nResumeTimeout=10\nSuspendRate=0", suspend_time="1",
-              conf="SuspendExcNodes=cl[1-2]:1", node="SuspendTime=INFINITE",
+              conf="SuspendExcNodes=cl[1-2]:1,lc3", node="SuspendTime=INFINITE",
               partition="PowerDownOnIdle=YES ResumeTimeout=7 SuspendTime=9")
+    assert "SuspendExcNodes=cl[1-2]:1,lc3: no node has 1 of these names" in c.logs("slurmctld")
     assert "SuspendTime=INFINITE" in c.run("scontrol", "show", "node", "cl1").out
     assert "ResumeTimeout=7 SuspendTimeout=GLOBAL SuspendTime=9 PowerDownOnIdle=YES" in \
         c.run("scontrol", "-o", "show", "partition", "main").out
