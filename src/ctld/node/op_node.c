@@ -67,8 +67,6 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
             return ESLURM_INVALID_NODE_STATE_TRANSITION; /* nothing to resume from */
         /* fall through */
     case PST__NODE_ACTION__NODE_ACT_IDLE:
-        if (action == PST__NODE_ACTION__NODE_ACT_IDLE && *state == PST__NODE_STATE__NODE_FUTURE)
-            return ESLURM_INVALID_NODE_STATE_TRANSITION; /* RESUME brings it here */
         if (action == PST__NODE_ACTION__NODE_ACT_IDLE && n->jobs && !(*flags & OUT_OF_SERVICE) &&
             *state == PST__NODE_STATE__NODE_IDLE)
             return ESLURM_INVALID_NODE_STATE_TRANSITION; /* it is not idle */

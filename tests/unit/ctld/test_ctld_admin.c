@@ -37,7 +37,7 @@ static void test_nodes(void **state)
     assert_int_equal(node_update(shared.client, "{'nodes':'n2','action':'NODE_ACT_FAIL'}"), 0);
     assert_int_equal(node_update(shared.client, "{'nodes':'n2','action':'NODE_ACT_FUTURE'}"), 0);
     assert_true(node_has(&shared, "n2", "'state':'NODE_FUTURE'"));
-    assert_int_equal(node_update(shared.client, "{'nodes':'n2','action':'NODE_ACT_RESUME'}"), 0);
+    assert_int_equal(node_update(shared.client, "{'nodes':'n2','action':'NODE_ACT_IDLE'}"), 0);
     assert_int_equal(
         node_update(shared.client, "{'nodes':'n3','set':{'weight':5,'comment':'c','extra':'e'}}"),
         0);
