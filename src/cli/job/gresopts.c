@@ -571,6 +571,14 @@ static bool is_mixed(const Pst__JobRecord *job)
     return n > 1;
 }
 
+/* --gres and what tasks ask for were looked at by themselves. */
+static bool names_gpus(const Pst__JobRecord *job)
+{
+    return gres_text_count(job->tres_per_node, "gpu", NULL, NULL) > 0 ||
+           gres_text_count(job->tres_per_job, "gpu", NULL, NULL) > 0 ||
+           gres_text_count(job->tres_per_socket, "gpu", NULL, NULL) > 0;
+}
+
 /* CPUs of a task that has GPUs, where CPUs are counted by GPU. */
 static void fill_cpus(const struct jobopts *jo, uint32_t cpus, Pst__JobRecord *job)
 {
@@ -601,7 +609,7 @@ int gresopts_fill_job(const struct jobopts *jo, const char *gres_types, Pst__Job
         status = fill_per_task(jo, gres_types, &job->tres_per_task, &cpus, err);
     if (status != 0)
         return status;
-    if (is_mixed(job))
+    if (is_mixed(job) || (names_gpus(job) && !wordlist_has(gres_types, "gpu")))
         return err_set(err, CLI_EXIT_FAILED, INVALID_GRES);
     fill_cpus(jo, cpus, job);
     job->gpu_bind = gresopts_bind(jo);

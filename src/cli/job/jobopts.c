@@ -287,6 +287,43 @@ static int check_arbitrary(const struct jobopts *jo)
     return 0;
 }
 
+/* How many nodes the options name at least, by a list, too; *ret_tasks: their tasks, 1 where it is
+ * open on how many nodes. */
+static uint64_t least_nodes(const struct jobopts *jo, uint64_t *ret_tasks)
+{
+    _cleanup_(hostlist_free) struct hostlist *list = NULL;
+    struct err err = { 0 };
+    uint64_t tasks = jobopts_num(jo, JO_NTASKS, 0);
+    uint32_t min, max;
+
+    jobopts_nodes(jo, &min, &max);
+    if (!min && jobopts_has(jo, JO_NODELIST) &&
+        hostlist_parse(jobopts_get(jo, JO_NODELIST), &list, &err) == 0) {
+        hostlist_uniq(list);
+        min = max = (uint32_t)hostlist_count(list);
+    }
+    if (!tasks && (!max || max == min))
+        tasks = min * jobopts_num(jo, JO_NTASKS_PER_NODE, 0);
+    *ret_tasks = MAX(tasks, UINT64_C(1));
+    return min;
+}
+
+/* Planes of tasks leave no node without one.  srun lays out as far as the tasks go. */
+static int check_plane(const struct jobopts *jo)
+{
+    const char *dist = jobopts_get(jo, JO_DISTRIBUTION);
+    uint64_t size, nodes, tasks;
+
+    if (!dist || strncasecmp(dist, "plane=", 6) != 0 || jo->cmd == JOBOPTS_SRUN)
+        return 0;
+    size = strtoul(dist + 6, NULL, 10);
+    nodes = least_nodes(jo, &tasks);
+    if (nodes < 2 || (nodes - 1) * size < tasks)
+        return 0;
+    cli_error("Too few processes for the requested {plane,node} distribution");
+    return CLI_EXIT_FAILED;
+}
+
 static bool begins_in_time(const struct jobopts *jo)
 {
     int64_t now = now_us(), begin, deadline;
@@ -464,6 +501,8 @@ int jobopts_check(struct jobopts *jo)
     if (jobopts_has(jo, JO_EXCLUSIVE) && jobopts_has(jo, JO_OVERSUBSCRIBE))
         return fatal_line("--exclusive and --oversubscribe options are mutually exclusive");
     status = check_arbitrary(jo);
+    if (status == 0)
+        status = check_plane(jo);
     if (status != 0)
         return status;
     if (!begins_in_time(jo)) {

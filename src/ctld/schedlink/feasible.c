@@ -285,6 +285,13 @@ static bool features_known(const struct feasible *f, const char *expr)
     return true;
 }
 
+static bool is_constraint(const char *expr)
+{
+    _cleanup_(constraint_free) struct constraint *parsed = NULL;
+
+    return !*expr || constraint_parse(expr, &parsed, NULL) == 0;
+}
+
 /* ---- constraints over classes ---------------------------------------------------------------- */
 
 struct lookup {
@@ -565,11 +572,12 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         code = nodes_check(c, p, r, &avoid);
     if (code != 0)
         return code;
-    if (r->features && *r->features && !features_known(f, r->features))
+    if (r->features && *r->features &&
+        (!features_known(f, r->features) || !is_constraint(r->features)))
         return ESLURM_INVALID_FEATURE;
     if (r->tres_per_job && !gres_within(f, p, r->tres_per_job))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    if (r->prefer && !features_known(f, r->prefer))
+    if (r->prefer && (!features_known(f, r->prefer) || !is_constraint(r->prefer)))
         return ESLURM_INVALID_PREFER;
     if (s.d.per_node && r->has_max_nodes && r->max_nodes &&
         s.d.tasks > (uint64_t)s.d.per_node * r->max_nodes)

@@ -195,6 +195,7 @@ static int try_alt(struct pick *p, const struct calt *a)
         r = choose_counted(p, a);
     if (r <= 0)
         return r;
+    p->prefer = MAX(p->prefer, s->chosen.n); /* each has a task at least */
     if (s->chosen.n == 0 && p->prefer == 1) {
         r = choose_single(p);
         if (r != 0 || p->max == 1)

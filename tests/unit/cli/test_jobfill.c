@@ -19,8 +19,9 @@
 
 #define NOW INT64_C(1700000000000000)
 
-/* Parse a line and fill a record; gives the status. */
-static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, struct err *err)
+/* The status of the checks of a whole line (types: NULL), or of a record that is filled from it. */
+static int read_line(enum jobopts_cmd cmd, const char *line, const char *types, Pst__JobRecord *job,
+                     struct err *err)
 {
     _cleanup_free_ char *copy = xstrdup_or_die(line);
     char *argv[32] = { (char *)"x" }, *save = NULL;
@@ -32,9 +33,77 @@ static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, str
     jobopts_init(&jo, cmd);
     (void)opts_parse(jobopts_command(cmd), argc, argv, &jo);
     pst__job_record__init(job);
-    status = jobopts_fill_job(&jo, "gpu,shard,nic", NOW, job, err);
+    status = types ? jobopts_fill_job(&jo, types, NOW, job, err) : jobopts_check(&jo);
     jobopts_done(&jo);
     return status;
+}
+
+static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, struct err *err)
+{
+    return read_line(cmd, line, "gpu,shard,nic", job, err);
+}
+
+static int check(enum jobopts_cmd cmd, const char *line)
+{
+    Pst__JobRecord job;
+
+    return read_line(cmd, line, NULL, &job, NULL);
+}
+
+/* As 22.05 does: sbatch and salloc refuse where a node would be left without a plane. */
+static void test_planes(void **state)
+{
+    static const char *const refused[] = { "-m plane=2 -N2",
+                                           "-m plane=2 -N2-3",
+                                           "-m plane=2 -N2 -n2",
+                                           "-m plane=2 -N5 -n2",
+                                           "-m plane=2 -w n[1-2]",
+                                           "-m plane=2 -w n[1-2] -n2",
+                                           "-m plane=2 -w n[1-2] -N3 -n4",
+                                           "-m plane=1 -N2",
+                                           "-m plane=1 -N3 -n2",
+                                           "-m plane=4 -N2 --ntasks-per-node=2" };
+    static const char *const taken[] = {
+        "-m plane=2",
+        "-m plane=2 -N1-3",
+        "-m plane=2 -N2 -n3",
+        "-m plane=2 -N2 --ntasks-per-node=2",
+        "-m plane=3 -N2 --ntasks-per-node=2",
+        "-m plane=2 -w n[1-2] --ntasks-per-node=2",
+        "-m plane=2 -w n1,n2,n1 -n3",
+        "-m plane=3 -N2 -n8",
+        "-m block -N2",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        assert_int_equal(check(JOBOPTS_SBATCH, refused[i]), 1);
+        assert_int_equal(check(JOBOPTS_SALLOC, refused[i]), 1);
+        assert_int_equal(check(JOBOPTS_SRUN, refused[i]), 0);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+        assert_int_equal(check(JOBOPTS_SBATCH, taken[i]), 0);
+}
+
+/* GPUs of a cluster that has none are refused as other devices are, before anything is sent. */
+static void test_no_gpus(void **state)
+{
+    static const char *const lines[] = { "-G1", "--gpus=x", "--gpus-per-node=a:2",
+                                         "--gpus-per-socket=1 --sockets-per-node=1" };
+    Pst__JobRecord job;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        struct err err = { .text = "" };
+
+        assert_int_equal(read_line(JOBOPTS_SBATCH, lines[i], "nic", &job, &err), 1);
+        assert_string_equal(err.text, "Invalid generic resource (gres) specification");
+        pb_done(&job.base);
+        assert_int_equal(read_line(JOBOPTS_SBATCH, lines[i], "gpu", &job, &err), 0);
+        pb_done(&job.base);
+    }
+    assert_int_equal(read_line(JOBOPTS_SBATCH, "-G0", "nic", &job, NULL), 0);
+    pb_done(&job.base);
 }
 
 static void test_mem_update(void **state)
@@ -260,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_basics), cmocka_unit_test(test_mem_update),
+        cmocka_unit_test(test_planes), cmocka_unit_test(test_no_gpus),
         cmocka_unit_test(test_times),  cmocka_unit_test(test_resources),
         cmocka_unit_test(test_shown),  cmocka_unit_test(test_folded),
         cmocka_unit_test(test_nodes),  cmocka_unit_test(test_step),

@@ -44,7 +44,7 @@ struct want {
     uint32_t nodes, max_nodes, tasks, cpt, per_node, pn_cpus, sockets, cores, threads;
     uint64_t mem, mem_cpu, disk;
     bool overcommit;
-    const char *gres, *features, *req, *exc;
+    const char *gres, *features, *req, *exc, *prefer;
 };
 
 #define UNAVAILABLE ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
@@ -140,6 +140,14 @@ static const struct {
     { "all", { .exc = "n0", .nodes = 7 }, UNAVAILABLE, NULL },
     { "all", { .features = "[fast|ib]", .nodes = 7 }, UNAVAILABLE, NULL },
     { "small", { .exc = "nosuch" }, ESLURM_INVALID_NODE_NAME, NULL },
+    { "all", { .prefer = "fast" }, 0, NULL },
+    { "all", { .prefer = "" }, 0, NULL },
+    { "all", { .prefer = "nosuch" }, ESLURM_INVALID_PREFER, NULL },
+    { "all", { .prefer = "[]" }, ESLURM_INVALID_PREFER, NULL },
+    { "all", { .prefer = "(fast" }, ESLURM_INVALID_PREFER, NULL },
+    { "all", { .prefer = "fast & ib" }, ESLURM_INVALID_PREFER, NULL },
+    { "all", { .features = "fast", .prefer = "&ib" }, ESLURM_INVALID_PREFER, NULL },
+    { "all", { .features = "(fast", .prefer = "ib" }, ESLURM_INVALID_FEATURE, NULL },
 };
 
 static void fill(Pst__JobRecord *r, const struct want *w)
@@ -166,6 +174,7 @@ static void fill(Pst__JobRecord *r, const struct want *w)
     r->features = (char *)w->features;
     r->req_nodes = (char *)w->req;
     r->exc_nodes = (char *)w->exc;
+    r->prefer = (char *)w->prefer;
 }
 
 static void test_table(void **state)
