@@ -703,10 +703,21 @@ static void delete_resource(struct admin_run *run, uint32_t id, const Pst__AcctC
     pst__resource_record__free_unpacked(rec, NULL);
 }
 
+/* Of clusters that were named, one has a share of it. */
+static bool deletion_matches(const Pst__AcctCond *where, const ProtobufCMessage *msg)
+{
+    const Pst__ResourceRecord *rec = (const Pst__ResourceRecord *)msg;
+    bool shared = !where->n_clusters;
+
+    for (size_t i = 0; i < rec->n_shares && !shared; i++)
+        shared = cond_has(where->clusters, where->n_clusters, rec->shares[i]->cluster);
+    return shared && cond_resource(where, rec);
+}
+
 void resource_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (run_is_admin(run))
-        run_each(run, AM_RESOURCE, resource_matches, delete_resource, where, set);
+        run_each(run, AM_RESOURCE, deletion_matches, delete_resource, where, set);
     else
         run_deny(run);
 }

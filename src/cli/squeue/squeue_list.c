@@ -308,7 +308,7 @@ static int on_node(void *ctx, const ProtobufCMessage *record, const struct query
     const Pst__NodeRecord *n = (const Pst__NodeRecord *)record;
 
     (void)info;
-    if (n->name)
+    if (n->name && n->state != PST__NODE_STATE__NODE_FUTURE) /* which is listed nowhere */
         (void)hostlist_remove(c->missing, n->name);
     return 0;
 }
@@ -325,7 +325,7 @@ static void check_nodes(struct squeue *q)
     if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "'%s' invalid entry for --nodelist", q->filter.request.nodes);
     hostlist_uniq(c.missing);
-    query_need_names("name", &pst__node_record__descriptor, &set);
+    query_need_names("name state", &pst__node_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.names = (char *)q->filter.request.nodes;
     r = query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,

@@ -44,6 +44,19 @@ def test_listing(cluster):
     assert c.run("strigger", "--get").out == ""
 
 
+@pytest.mark.parametrize(("letter", "event"), [
+    ("a", "primary_slurmctld_failure"), ("A", "primary_slurmctld_resumed_operation"),
+    ("b", "primary_slurmctld_resumed_control"), ("B", "backup_slurmctld_failure"),
+    ("c", "backup_slurmctld_resumed_operation"), ("C", "backup_slurmctld_assumed_control"),
+    ("e", "primary_slurmctld_acct_buffer_full"), ("g", "primary_slurmdbd_failure"),
+    ("G", "primary_slurmdbd_resumed_operation"), ("h", "primary_database_failure"),
+    ("H", "primary_database_resumed_operation")])
+def test_letters_of_daemons(c, letter, event):
+    c.run("strigger", "--set", f"-{letter}", "--flags=PERM", "--program=/bin/true")
+    assert [line.split()[3] for line in c.run("strigger", "--get", "-N").out.splitlines()] == [event]
+    c.run("strigger", "--clear", f"--id={ids(c)[0]}")
+
+
 def test_a_permanent_trigger_goes_with_its_job(c):
     """A job ends once, and its program is not started each second from then on."""
     path, told = program(c)
@@ -140,7 +153,7 @@ def test_job_events(c):
 
 def test_survives_restart(cluster):
     path, told = program(cluster)
-    cluster.run("strigger", "--set", "-b", "-p", path)
+    cluster.run("strigger", "--set", "-A", "-p", path)
     job = cluster.sbatch("-n1", wrap="sleep 60")
     cluster.run("strigger", "--set", f"--jobid={job}", "--fini", "-p", path)
     cluster.kill_ctld()

@@ -271,6 +271,8 @@ static void test_resource_change(void **state)
     must(&o, "DELETE", "RESOURCE", "'where':{'names':['matlab'],'clusters':['east']}");
     assert_string_equal(o.res->lines[0], "Cluster - east\t- matlab@flex");
     assert_told(&o, "RESOURCE", "", "'shares':[{'cluster':'demo','allowed':50}]");
+    assert_int_equal(change(&o, "DELETE", "RESOURCE", "'where':{'ids':[1],'clusters':['east']}"),
+                     SLURM_NO_CHANGE_IN_DATA); /* which has no share any more */
     must(&o, "DELETE", "RESOURCE", "'where':{'ids':[1]}");
     assert_list(&o, "RESOURCE", "", "name", "");
     assert_int_equal(change(&o, "DELETE", "RESOURCE", "'where':{'names':['matlab']}"),
