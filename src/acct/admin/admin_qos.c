@@ -236,6 +236,20 @@ static void forget_qos(struct admin_run *run, uint32_t id)
     free(ids);
 }
 
+/* A QOS that is the default of associations stays. */
+static void check_defaults(struct admin_run *run, const Pst__QosRecord *q)
+{
+    size_t pos = 0;
+    struct assoc *a;
+
+    while ((a = am_next_assoc(run->a->am, &pos)))
+        if (a->rec->has_default_qos_id && a->rec->default_qos_id == q->qos_id)
+            run_line(run, "DefQOS = %-10s C = %-10s A = %-10s%s%s", q->name, a->rec->cluster,
+                     a->rec->account, a->user ? " U = " : "", a->user ? a->rec->user : "");
+    if (run->res->n_lines)
+        run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
+}
+
 static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
                        const Pst__AcctSet *set)
 {
@@ -246,8 +260,10 @@ static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
     (void)set;
     if (!rec)
         return;
-    run->r = rows_open_jobs(run, &(struct open_jobs){ .qos = rec->name });
-    if (run->r == 0 && run->res->n_lines)
+    check_defaults(run, rec);
+    if (run_ok(run))
+        run->r = rows_open_jobs(run, &(struct open_jobs){ .qos = rec->name });
+    if (run_ok(run) && run->res->n_lines)
         run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
     if (!run_ok(run)) {
         pst__qos_record__free_unpacked(rec, NULL);

@@ -795,6 +795,14 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
 /* What stands in the way, and what to do about it. */
 static void tell_obstacles(struct change *c, const Pst__AcctOpResult *res)
 {
+    if (res->code == ESLURM_NO_REMOVE_DEFAULT_QOS) {
+        smgr_fail(c->s, " Associations listed below have these as their Default QOS.\n");
+        for (size_t i = 0; i < res->n_lines; i++)
+            smgr_fail(c->s, "  %s\n", res->lines[i]);
+        smgr_fail(c->s, " Please either remove the qos' listed above from list and resubmit,\n"
+                        " or change the default qos to remove the qos.\n Changes Discarded\n");
+        return;
+    }
     tell_error_below(c->s, res, c->l->entity == SMGR_QOS ? " " : "  ");
     if (res->code != ESLURM_NO_REMOVE_DEFAULT_ACCOUNT)
         return;

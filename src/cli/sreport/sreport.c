@@ -327,11 +327,18 @@ static void run_interactive(struct sreport *s)
 int main(int argc, char **argv)
 {
     struct sreport s = { .form = FORM_MINS };
+    const char *of_variable;
     int first;
 
     cli_init(&s.cli, "sreport");
     opts_env(&command, &s);
+    of_variable = s.program_clusters;
     first = opts_parse(&command, argc, argv, &s);
+    if (s.all_clusters + s.view.local + (s.program_clusters != of_variable) > 1) {
+        (void)fprintf(stderr, "Only one cluster option can be used "
+                              "(--all_clusters OR --cluster OR --local)\n");
+        return CLI_EXIT_FAILED;
+    }
     if (first < argc)
         run_words(&s, argc - first, argv + first);
     else

@@ -68,6 +68,10 @@ def test_qos_lists(tree):
     done = mgr(tree, "-i", "modify", "user", "alice", "set", "qos=normal", check=False)
     assert done.rc == 1 and "default qos" in done.err
     assert assoc(tree, "alice", "qos")[0] == "high"
+    done = mgr(tree, "-i", "delete", "qos", "high", check=False)
+    assert (done.rc, done.out) == (1, "") and done.err.splitlines()[0] == " Associations listed below have these as their Default QOS."
+    assert assoc(tree, "alice", "qos,defaultqos") == ["high", "high"]
+    mgr(tree, "-i", "modify", "user", "alice", "set", "defaultqos=-1")
     mgr(tree, "-i", "delete", "qos", "high")
     assert assoc(tree, "alice", "qos,defaultqos") == ["", ""]
 

@@ -147,6 +147,8 @@ def test_command_line(sreport):
         assert bool(done.stdout) == table
         return done.stderr
     assert err("nosuch") == "invalid keyword: nosuch\n"
+    for two in (("-M", "demo", "--local"), ("-a", "-M", "demo"), ("-a", "--local")):
+        assert err(*two, "user", "top") == "Only one cluster option can be used (--all_clusters OR --cluster OR --local)\n"
     assert err("cluster", "nosuch").startswith(
         'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
     for report, word in (("cluster utilization", "nosuch=1"), ("cluster utilization", "users=b0b"), ("user top", "jobs=1"),

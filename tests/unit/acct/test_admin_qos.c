@@ -213,6 +213,14 @@ static void test_delete(void **state)
                    tin, gold);
     must(&o, "MODIFY", "USER", body);
 
+    /* who has it as a default one must have another first */
+    assert_int_equal(change(&o, "DELETE", "QOS", "'where':{'names':['gold']}"),
+                     ESLURM_NO_REMOVE_DEFAULT_QOS);
+    assert_int_equal(o.res->n_lines, 1);
+    assert_string_equal(o.res->lines[0], "DefQOS = gold       C = demo       A = science   ");
+    assert_list(&o, "QOS", "", "name", "normal gold tin");
+    must(&o, "MODIFY", "ACCOUNT",
+         "'where':{'names':['science']},'set':{'assoc':{'default_qos_id':1}}");
     must(&o, "DELETE", "QOS", "'where':{'names':['gold']}");
     assert_named(&o, "gold");
     assert_list(&o, "QOS", "", "name", "normal tin");
@@ -220,8 +228,6 @@ static void test_delete(void **state)
     assert_told(&o, "QOS", "{'names':['tin']}", "!'preempt_ids'");
     assert_told(&o, "ASSOC", "{'accounts':['science'],'no_users':true,'raw_qos':true}",
                 "'qos_ids':[1]");
-    assert_told(&o, "ASSOC", "{'accounts':['science'],'no_users':true,'raw_qos':true}",
-                "!'default_qos_id'");
     assert_told(&o, "ASSOC", "{'users':['alice'],'raw_qos':true}", "!'qos_removed'");
     (void)snprintf(body, sizeof(body), "'qos_added':[%u]", tin);
     assert_told(&o, "ASSOC", "{'users':['alice'],'raw_qos':true}", body);
