@@ -236,20 +236,6 @@ static void forget_qos(struct admin_run *run, uint32_t id)
     free(ids);
 }
 
-/* A QOS that is the default of associations stays. */
-static void check_defaults(struct admin_run *run, const Pst__QosRecord *q)
-{
-    size_t pos = 0;
-    struct assoc *a;
-
-    while ((a = am_next_assoc(run->a->am, &pos)))
-        if (a->rec->has_default_qos_id && a->rec->default_qos_id == q->qos_id)
-            run_line(run, "DefQOS = %-10s C = %-10s A = %-10s%s%s", q->name, a->rec->cluster,
-                     a->rec->account, a->user ? " U = " : "", a->user ? a->rec->user : "");
-    if (run->res->n_lines)
-        run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
-}
-
 static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
                        const Pst__AcctSet *set)
 {
@@ -260,10 +246,8 @@ static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
     (void)set;
     if (!rec)
         return;
-    check_defaults(run, rec);
-    if (run_ok(run))
-        run->r = rows_open_jobs(run, &(struct open_jobs){ .qos = rec->name });
-    if (run_ok(run) && run->res->n_lines)
+    run->r = rows_open_jobs(run, &(struct open_jobs){ .qos = rec->name });
+    if (run->r == 0 && run->res->n_lines)
         run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
     if (!run_ok(run)) {
         pst__qos_record__free_unpacked(rec, NULL);
@@ -280,10 +264,35 @@ static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
     pst__qos_record__free_unpacked(rec, NULL);
 }
 
+/* A QOS that is the default of associations stays. */
+static void check_defaults(struct admin_run *run, const Pst__AcctCond *where)
+{
+    const Pst__QosRecord *q;
+    size_t at = 0;
+
+    while ((q = (const Pst__QosRecord *)am_next(run->a->am, AM_QOS, &at))) {
+        struct assoc *a;
+        size_t pos = 0;
+
+        if (!qos_matches(where, &q->base))
+            continue;
+        while ((a = am_next_assoc(run->a->am, &pos)))
+            if (a->rec->has_default_qos_id && a->rec->default_qos_id == q->qos_id)
+                run_line(run, "DefQOS = %-10s C = %-10s A = %-20s%s%-*s", q->name, a->rec->cluster,
+                         a->rec->account, a->user ? " U = " : "", a->user ? 9 : 0,
+                         a->user ? a->rec->user : "");
+    }
+    if (run->res->n_lines)
+        run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
+}
+
 void qos_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    if (run_is_admin(run))
-        run_each(run, AM_QOS, qos_matches, delete_one, where, set);
-    else
+    if (!run_is_admin(run)) {
         run_deny(run);
+        return;
+    }
+    check_defaults(run, where);
+    if (run_ok(run))
+        run_each(run, AM_QOS, qos_matches, delete_one, where, set);
 }

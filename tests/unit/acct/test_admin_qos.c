@@ -217,7 +217,8 @@ static void test_delete(void **state)
     assert_int_equal(change(&o, "DELETE", "QOS", "'where':{'names':['gold']}"),
                      ESLURM_NO_REMOVE_DEFAULT_QOS);
     assert_int_equal(o.res->n_lines, 1);
-    assert_string_equal(o.res->lines[0], "DefQOS = gold       C = demo       A = science   ");
+    assert_string_equal(o.res->lines[0],
+                        "DefQOS = gold       C = demo       A = science             ");
     assert_list(&o, "QOS", "", "name", "normal gold tin");
     must(&o, "MODIFY", "ACCOUNT",
          "'where':{'names':['science']},'set':{'assoc':{'default_qos_id':1}}");
