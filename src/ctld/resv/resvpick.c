@@ -279,8 +279,9 @@ static void ground_init(struct ground *w, bool by_cores, bool named, int64_t now
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (!c->nodes[i])
             continue;
-        if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE)
-            bitmap_set(w->online, i);
+        if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE ||
+            (named && c->nodes[i]->rec->state == PST__NODE_STATE__NODE_FUTURE))
+            bitmap_set(w->online, i); /* who names a node that is to come means it */
         if (c->nodes[i]->rec->state == PST__NODE_STATE__NODE_IDLE &&
             feed_node_usable(c->nodes[i]->rec))
             bitmap_set(w->up, i);

@@ -134,6 +134,8 @@ def test_future_nodes(c):
     c.run("scontrol", "create", "nodename=fut[1-2]", "cpus=1", "realmemory=200", "feature=f", f"port={free_ports(1)[0]}",
           "state=future")
     assert c.refused("squeue", "-w", "fut1") == "squeue: error: Invalid node name fut1\n"
+    c.run("scontrol", "create", "reservation=later", "start=now+1hour", "duration=10", "users=root", "nodes=fut[1-2]")
+    c.run("scontrol", "delete", "reservation=later")
     got = c.run(program("slurmd"), "-D", "-Fnosuch", "-N", "host9", "-f", str(c.conf), check=False)
     assert got.rc == 1 and "-F: no node can be had: no node of state FUTURE with this feature fits this machine" in got.err
     c.start_slurmd("host1", "-Ff")
