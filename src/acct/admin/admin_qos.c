@@ -277,7 +277,8 @@ static void check_defaults(struct admin_run *run, const Pst__AcctCond *where)
         if (!qos_matches(where, &q->base))
             continue;
         while ((a = am_next_assoc(run->a->am, &pos)))
-            if (a->rec->has_default_qos_id && a->rec->default_qos_id == q->qos_id)
+            if (!a->rec->deleted && a->rec->has_default_qos_id &&
+                a->rec->default_qos_id == q->qos_id)
                 run_line(run, "DefQOS = %-10s C = %-10s A = %-20s%s%-*s", q->name, a->rec->cluster,
                          a->rec->account, a->user ? " U = " : "", a->user ? 9 : 0,
                          a->user ? a->rec->user : "");
