@@ -1,5 +1,6 @@
 """srun -Z, --no-allocate: tasks on named nodes, of which no job knows.  Root and SlurmUser alone."""
 import os
+import re
 import signal
 import subprocess
 
@@ -27,7 +28,7 @@ def as_user(c, *words):
 
 
 def sleeps(c):
-    return [pid for pid, command in processes_of(c.dir) if command.startswith("sleep 600")]
+    return [pid for pid, command in processes_of(c.dir) if re.match(r"(/\S+/)?sleep 600", command)]
 
 
 def test_tasks_without_a_job(c):
