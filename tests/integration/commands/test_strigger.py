@@ -194,8 +194,9 @@ def test_one_that_does_the_same_is_refused(c):
 
 
 @pytest.mark.parametrize("event,res,name", [
-    ("-a", "slurmctld", "primary_slurmctld_failure"), ("-c", "slurmctld", "primary_slurmctld_resumed_control"),
-    ("-A", "slurmctld", "backup_slurmctld_failure"), ("-B", "slurmctld", "backup_slurmctld_resumed_operation"),
+    ("-a", "slurmctld", "primary_slurmctld_failure"), ("-A", "slurmctld", "primary_slurmctld_resumed_operation"),
+    ("-b", "slurmctld", "primary_slurmctld_resumed_control"), ("-B", "slurmctld", "backup_slurmctld_failure"),
+    ("-c", "slurmctld", "backup_slurmctld_resumed_operation"),
     ("-C", "slurmctld", "backup_slurmctld_assumed_control"), ("-e", "slurmctld", "primary_slurmctld_acct_buffer_full"),
     ("-g", "slurmdbd", "primary_slurmdbd_failure"), ("-G", "slurmdbd", "primary_slurmdbd_resumed_operation"),
     ("-h", "database", "primary_database_failure"), ("-H", "database", "primary_database_resumed_operation"),
