@@ -18,7 +18,7 @@
 #include "acctop.pb-c.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/timefmt.h"
 #include "job.pb-c.h"
 #include "resv.pb-c.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "acct/sql/sql.h"
+#include "base/text/owntext.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -50,9 +51,7 @@ struct turn *turn_free(struct turn *t)
     if (!t)
         return NULL;
     let_go(t);
-    if (t->location)
-        explicit_bzero(t->location, strlen(t->location)); /* a password may be in it */
-    free(t->location);
+    wipe_text(&t->location); /* a password may be in it */
     free(t);
     return NULL;
 }

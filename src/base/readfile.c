@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,4 +80,13 @@ int readfile(const char *path, size_t max, char **ret_text, size_t *ret_len)
     return read_to_end(fd,
                        st.st_size > 0 ? (size_t)st.st_size + 1 : MIN((size_t)FIRST_BYTES, max + 1),
                        max, ret_text, ret_len);
+}
+
+void readfile_line(const char *path, char *buf, size_t size)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+
+    buf[0] = '\0';
+    if (f && fgets(buf, (int)size, f))
+        buf[strcspn(buf, "\n")] = '\0';
 }

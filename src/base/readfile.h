@@ -8,5 +8,7 @@
 #include <stddef.h>
 
 int readfile(const char *path, size_t max, char **ret_text, size_t *ret_len);
+/* The first line of a file without its end, cut where buf is full; "" without a file. */
+void readfile_line(const char *path, char *buf, size_t size);
 /* From where fd stands to its end; fd may be a pipe. */
 int readfile_fd(int fd, size_t max, char **ret_text, size_t *ret_len);

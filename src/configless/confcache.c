@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/process/failpoint.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/readfile.h"
 #include "configless/confbundle.h"
 

@@ -208,14 +208,6 @@ static int update_partition(struct penstock *p, const char *name, struct update 
     return lib_call(p, OP_PART_UPDATE, &req.base, true, NULL, NULL);
 }
 
-/* The sentences are scontrol's; here nobody called it. */
-static const char *without_program(const char *text)
-{
-    static const char program[] = "scontrol: error: ";
-
-    return strncmp(text, program, strlen(program)) == 0 ? text + strlen(program) : text;
-}
-
 static int read_words(struct penstock *p, enum update_kind kind, const char *const *words,
                       struct update *u)
 {
@@ -226,7 +218,7 @@ static int read_words(struct penstock *p, enum update_kind kind, const char *con
             return lib_fail(p, -EINVAL, 0, "more than %u words", WORDS_MAX);
         if (update_set(u, kind, words[i], now_us(), &err) < 0)
             return lib_fail(p, -EINVAL, 0, "%s",
-                            err.text[0] ? without_program(err.text) : "a word cannot be taken");
+                            err.text[0] ? update_said(&err) : "a word cannot be taken");
     }
     return u->any ? 0 : lib_fail(p, -EINVAL, 0, "nothing is to be changed");
 }

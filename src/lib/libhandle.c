@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "lib/libhandle.h"
 #include "session/dial.h"
@@ -42,9 +43,7 @@ void penstock_free(penstock *p)
     p->conf = conf_free(p->conf);
     if (p->results)
         pst__job_action_reply__free_unpacked(p->results, NULL);
-    if (p->token)
-        explicit_bzero(p->token, strlen(p->token));
-    free(p->token);
+    wipe_text(&p->token);
     free(p->conf_path);
     free(p->user);
     free(p->program);

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/compare/order.h"
 #include "base/strbuf.h"
 #include "pmi/pmiservice.h"

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/auth/jwt.h"
@@ -44,9 +45,7 @@ struct rest_link *rest_link_free(struct rest_link *link)
     if (!link)
         return NULL;
     (void)client_free(link->client); /* always NULL */
-    if (link->token)
-        explicit_bzero(link->token, strlen(link->token));
-    free(link->token);
+    wipe_text(&link->token);
     free(link->name);
     free(link);
     return NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text/owntext.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
@@ -16,21 +17,15 @@ struct streamlink {
     uid_t slurm_uid;
 };
 
-static int copy_text(const char *text, char **ret)
-{
-    *ret = text ? strdup(text) : NULL;
-    return text && !*ret ? -ENOMEM : 0;
-}
-
 int streamlink_new(const struct conf *conf, struct streamlink **ret)
 {
     struct streamlink *l = calloc(1, sizeof(*l));
-    int r = l ? copy_text(conf_str(conf, CONF_CLUSTER_NAME), &l->cluster) : -ENOMEM;
+    int r = l ? copy_text(&l->cluster, conf_str(conf, CONF_CLUSTER_NAME)) : -ENOMEM;
 
     if (r == 0)
-        r = copy_text(conf_key_file(conf), &l->key_file);
+        r = copy_text(&l->key_file, conf_key_file(conf));
     if (r == 0)
-        r = copy_text(conf_munge_socket(conf), &l->munge_socket);
+        r = copy_text(&l->munge_socket, conf_munge_socket(conf));
     if (r == 0)
         r = conf_tls(conf, CONF_TLS_CTLD, &l->tls);
     if (r < 0) {

@@ -47,6 +47,8 @@ void update_done(struct update *u);
  * likewise, but the other words are taken. */
 int update_set(struct update *u, enum update_kind kind, const char *word, int64_t now_us,
                struct err *err);
+/* What update_set() told, without scontrol's name in front: for callers that are not scontrol. */
+const char *update_said(const struct err *err);
 
 /* Is word KEY=...?  Any case.  *ret_value (may be NULL) is the text after the sign. */
 bool update_word_is(const char *word, const char *key, const char **ret_value);

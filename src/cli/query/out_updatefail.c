@@ -93,3 +93,10 @@ int update_fail(enum update_kind kind, const struct row *row, const char *word, 
         return err_set(err, -EINVAL, ERROR "Invalid input %s", word);
     return err_set(err, -EINVAL, ERROR "Invalid value %s for %s", word, row->key);
 }
+
+const char *update_said(const struct err *err)
+{
+    const char *text = err->text;
+
+    return strncmp(text, ERROR, strlen(ERROR)) == 0 ? text + strlen(ERROR) : text;
+}

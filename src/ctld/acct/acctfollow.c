@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/must.h"
+#include "base/text/owntext.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/acct/acctadmin.h"
@@ -288,13 +289,6 @@ struct acctfollow *acctfollow_stop(struct acctfollow *f)
     free(f->leaves);
     free(f);
     return NULL;
-}
-
-/* NULL stays NULL. */
-static int copy_text(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return text && !*to ? -ENOMEM : 0;
 }
 
 static int copy_conf(struct acctfollow *f, const struct conf *conf)

@@ -14,6 +14,7 @@
 #include "acct/acct.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/client.h"
@@ -308,13 +309,6 @@ static const struct acctsink_ops remote_ops = {
     .interrupt = remote_interrupt,
     .free = remote_free,
 };
-
-/* NULL stays NULL. */
-static int copy_text(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return text && !*to ? -ENOMEM : 0;
-}
 
 static int copy_conf(struct remote *s, const struct conf *conf, const char *uuid)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/logflags.h"
 #include "base/must.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
@@ -267,13 +268,6 @@ struct fedlink *fedlink_stop(struct fedlink *l)
     tls_config_done(&l->tls);
     free(l);
     return NULL;
-}
-
-/* NULL stays NULL. */
-static int copy_text(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return text && !*to ? -ENOMEM : 0;
 }
 
 static int copy_config(struct fedlink *l, const struct fedlink_config *config)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hextext.h"
+#include "base/text/hextext.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "wire/auth/auth.h"
 
@@ -24,9 +25,7 @@ struct signins {
 
 static void free_ticket(struct ticket *t)
 {
-    if (t->token)
-        explicit_bzero(t->token, strlen(t->token));
-    free(t->token);
+    wipe_text(&t->token);
     explicit_bzero(t, sizeof(*t));
 }
 

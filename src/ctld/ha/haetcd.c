@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/log.h"
 #include "etcd/etcdconf.h"
 #include "etcd/etcdlog.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/safetext.h"
 #include "wire/auth/auth.h"
 

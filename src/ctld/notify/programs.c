@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/logflags.h"
 #include "base/must.h"
+#include "base/text/owntext.h"
 #include "base/safetext.h"
 #include "base/process/capture.h"
 #include "base/process/spawnprog.h"
@@ -177,9 +178,7 @@ void program_free(struct program *p)
     free(p->input);
     free(p->file_path);
     free(p->file_text);
-    if (p->output)
-        explicit_bzero(p->output, strlen(p->output)); /* it may be a secret */
-    free(p->output);
+    wipe_text(&p->output); /* it may be a secret */
     if (p->pidfd >= 0)
         (void)close(p->pidfd);
     if (p->output_fd >= 0)

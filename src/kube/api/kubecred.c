@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text/owntext.h"
 #include "base/process/spawnprog.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
@@ -42,14 +43,6 @@ int kubecred_new(const struct kubeconfig *config, struct kubecred **ret)
     c->config = config;
     *ret = c;
     return 0;
-}
-
-static void wipe_text(char **text)
-{
-    if (*text)
-        explicit_bzero(*text, strlen(*text));
-    free(*text);
-    *text = NULL;
 }
 
 void kubecred_forget(struct kubecred *c)

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/hook/hookcert.h"
@@ -47,14 +48,6 @@ static void look_again(struct hookkeeper *k, int64_t after_us)
 static struct kubeapi_target target_of(const struct hookkeeper *k)
 {
     return (struct kubeapi_target){ &secrets, k->o.namespace_, k->o.secret, NULL };
-}
-
-static void wipe_text(char **text)
-{
-    if (*text)
-        explicit_bzero(*text, strlen(*text));
-    free(*text);
-    *text = NULL;
 }
 
 static void forget_pair(struct hookkeeper *k)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/readfile.h"
 
 #define PATH_SIZE 512
 
@@ -47,16 +48,6 @@ const char *gpus_how_word(enum gpus_how how)
         if (words[i].how == (int)how)
             return words[i].word;
     return "off";
-}
-
-/* The first line of a file; "" without one. */
-static void read_line(const char *path, char *buf, size_t size)
-{
-    _cleanup_fclose_ FILE *f = fopen(path, "re");
-
-    buf[0] = '\0';
-    if (f && fgets(buf, (int)size, f))
-        buf[strcspn(buf, "\n")] = '\0';
 }
 
 /* "NVIDIA H100 80GB HBM3" -> "nvidia_h100_80gb_hbm3" */
@@ -119,7 +110,7 @@ static bool read_nvidia(const char *root, const char *pci, struct gpu_found *g)
     }
     (void)snprintf(g->file, sizeof(g->file), "/dev/nvidia%u", g->minor);
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/nvidia/%s/local_cpulist", root, pci);
-    read_line(path, g->cpus, sizeof(g->cpus));
+    readfile_line(path, g->cpus, sizeof(g->cpus));
     g->how = GPUS_NVIDIA;
     return numbered && g->type[0] && is_there(root, g->file);
 }
@@ -149,14 +140,14 @@ static bool read_amd(const char *root, const char *pci, struct gpu_found *g)
         return false;
     (void)snprintf(g->file, sizeof(g->file), "/dev/dri/renderD%u", g->minor);
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/amdgpu/%s/product_name", root, pci);
-    read_line(path, line, sizeof(line));
+    readfile_line(path, line, sizeof(line));
     set_type(g, line[0] ? line : "amd");
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/amdgpu/%s/unique_id", root, pci);
-    read_line(path, line, sizeof(line));
+    readfile_line(path, line, sizeof(line));
     if (line[0])
         (void)snprintf(g->uuid, sizeof(g->uuid), "GPU-%.64s", line);
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/amdgpu/%s/local_cpulist", root, pci);
-    read_line(path, g->cpus, sizeof(g->cpus));
+    readfile_line(path, g->cpus, sizeof(g->cpus));
     g->how = GPUS_AMD;
     return is_there(root, g->file);
 }

@@ -18,6 +18,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "conf/cloud/conf_regmem.h"
@@ -172,15 +173,6 @@ bool hw_configured_only(const struct noded *d)
     return same > 1 || strcmp(d->node->hostname, d->node->name) != 0;
 }
 
-static void read_line(const char *path, char *buf, size_t size)
-{
-    _cleanup_fclose_ FILE *f = fopen(path, "re");
-
-    buf[0] = '\0';
-    if (f && fgets(buf, (int)size, f))
-        buf[strcspn(buf, "\n")] = '\0';
-}
-
 /* The kernel's, and what a start with -b made of it: that start counts as a boot, later ones do
  * not undo it. */
 static void read_boot_id(struct noded *d, char *buf, size_t size)
@@ -188,7 +180,7 @@ static void read_boot_id(struct noded *d, char *buf, size_t size)
     char path[4200], known[128];
     size_t n;
 
-    read_line("/proc/sys/kernel/random/boot_id", buf, size);
+    readfile_line("/proc/sys/kernel/random/boot_id", buf, size);
     n = strlen(buf);
     if (d->opt->report_boot && !d->boot_marked) {
         d->boot_marked = true;
@@ -197,7 +189,7 @@ static void read_boot_id(struct noded *d, char *buf, size_t size)
         (void)spool_write(d->spool, "boot", known, strlen(known), 0600, (uid_t)-1, (gid_t)-1);
     }
     (void)snprintf(path, sizeof(path), "%s/boot", d->spool);
-    read_line(path, known, sizeof(known));
+    readfile_line(path, known, sizeof(known));
     if (strncmp(known, buf, n) == 0)
         (void)snprintf(buf, size, "%s", known);
 }

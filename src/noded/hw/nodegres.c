@@ -17,6 +17,7 @@
 #include "base/gres/grestext.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/pb/pbutil.h"
 #include "base/sametext.h"
 #include "base/strbuf.h"
@@ -57,11 +58,6 @@ struct gres_rows *gres_rows_free(struct gres_rows *g)
     free(g->problem);
     free(g);
     return NULL;
-}
-
-static int copy_text(char **to, const char *text)
-{
-    return text && !(*to = strdup(text)) ? -ENOMEM : 0;
 }
 
 static int add_row(struct gres_rows *g, const struct conf_gres *c, const char *type,

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/sametext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -262,17 +263,12 @@ static int prepare_curl(struct profsend *p)
     return 0;
 }
 
-static bool copy_text(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return !text || *to;
-}
-
 static int copy_conf(struct profsend *p, const struct conf_influx *influx)
 {
-    bool fine = copy_text(&p->host, influx->host) && copy_text(&p->database, influx->database) &&
-                copy_text(&p->policy, influx->policy) && copy_text(&p->user, influx->user) &&
-                copy_text(&p->pass, influx->pass);
+    bool fine = copy_text(&p->host, influx->host) == 0 &&
+                copy_text(&p->database, influx->database) == 0 &&
+                copy_text(&p->policy, influx->policy) == 0 &&
+                copy_text(&p->user, influx->user) == 0 && copy_text(&p->pass, influx->pass) == 0;
 
     p->every_s = influx->every_s;
     p->timeout_s = influx->timeout_s;

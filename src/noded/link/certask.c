@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/text/owntext.h"
 #include "noded/link/nodekey.h"
 #include "wire/client_active.h"
 #include "wire/ops.h"
@@ -28,18 +29,12 @@ struct certask {
     struct err err;
 };
 
-static bool copy_text(char **to, const char *text)
-{
-    *to = text ? strdup(text) : NULL;
-    return *to || !text;
-}
-
 static bool copy_hosts(struct certask *a, const struct conf *c)
 {
     const char *addrs[CLIENT_HOSTS_MAX];
     size_t n = conf_ctld_addrs(c, addrs, CLIENT_HOSTS_MAX);
 
-    while (a->n_hosts < n && copy_text(&a->hosts[a->n_hosts], addrs[a->n_hosts]))
+    while (a->n_hosts < n && copy_text(&a->hosts[a->n_hosts], addrs[a->n_hosts]) == 0)
         a->n_hosts++;
     return a->n_hosts == n;
 }
@@ -76,10 +71,12 @@ int certask_new(const struct noded *d, struct tls_ctx *tls, const char *token, c
     a->fd = -1;
     (void)pthread_mutex_init(&a->lock, NULL); /* cannot fail without attributes */
     a->result = -ECANCELED;
-    if (!copy_hosts(a, d->conf) || !copy_text(&a->cluster, conf_str(d->conf, CONF_CLUSTER_NAME)) ||
-        !copy_text(&a->key_file, conf_key_file(d->conf)) ||
-        !copy_text(&a->munge_socket, conf_munge_socket(d->conf)) || !copy_text(&a->node, d->name) ||
-        !copy_text(&a->token, token) || !copy_text(&a->csr, csr)) {
+    if (!copy_hosts(a, d->conf) ||
+        copy_text(&a->cluster, conf_str(d->conf, CONF_CLUSTER_NAME)) < 0 ||
+        copy_text(&a->key_file, conf_key_file(d->conf)) < 0 ||
+        copy_text(&a->munge_socket, conf_munge_socket(d->conf)) < 0 ||
+        copy_text(&a->node, d->name) < 0 || copy_text(&a->token, token) < 0 ||
+        copy_text(&a->csr, csr) < 0) {
         (void)certask_free(a); /* always NULL */
         return -ENOMEM;
     }
@@ -174,9 +171,7 @@ struct certask *certask_free(struct certask *a)
     free(a->key_file);
     free(a->munge_socket);
     free(a->node);
-    if (a->token)
-        explicit_bzero(a->token, strlen(a->token));
-    free(a->token);
+    wipe_text(&a->token);
     free(a->csr);
     free(a->certificate);
     (void)tls_ctx_unref(a->target.tls);    /* always NULL */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/process/capture.h"
 #include "base/process/spawnprog.h"
 #include "conf/tls/conf_certmgr.h"
@@ -68,14 +69,6 @@ int nodecert_fill(const struct noded *d, struct tls_config *config)
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
-
-static void wipe_text(char **text)
-{
-    if (*text)
-        explicit_bzero(*text, strlen(*text));
-    free(*text);
-    *text = NULL;
-}
 
 static void end_round(struct nodecert *c)
 {

@@ -3,7 +3,6 @@
  * Owns a temporary folder with a slurm.conf that differs from the site's in who is asked, and the
  * slurmctld that answers there (ctld/ha/past.h).  Nothing is written anywhere else. */
 #include <errno.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -21,6 +20,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "penstock/past/conftext.h"
+#include "penstock/past/filecopy.h"
 #include "penstock/past/journalat.h"
 #include "penstock/past/moment.h"
 #include "penstock/penstock.h"
@@ -44,15 +44,6 @@ struct past {
 };
 
 /* ---- the folder ------------------------------------------------------------------------------ */
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    (void)remove(path); /* what stays is in a folder for temporary files */
-    return 0;
-}
 
 static int make_folder(struct past *p)
 {
@@ -261,7 +252,7 @@ int journalat_run(const char *when, const char *state, char **argv)
         r = run_command(&p, argv);
     stop_ctld(&p);
     if (p.dir[0])
-        (void)nftw(p.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS); /* see remove_one() */
+        filecopy_remove(p.dir); /* what stays is in a folder for temporary files */
     conf_free(p.own);
     conf_free(p.site);
     return r;

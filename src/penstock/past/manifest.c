@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 #include "base/timefmt.h"
 
 #define HEAD "penstock-backup 1"

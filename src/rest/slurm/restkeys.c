@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "cli/query/out_update.h"
 #include "rest/slurm/restwords.h"
 #include "wire/errors.h"
 
@@ -112,14 +113,6 @@ static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *v
     }
 }
 
-/* The sentences are scontrol's; here nobody called it. */
-static const char *without_program(const char *text)
-{
-    static const char program[] = "scontrol: error: ";
-
-    return strncmp(text, program, strlen(program)) == 0 ? text + strlen(program) : text;
-}
-
 bool restkeys_give(struct rest_call *call, const char *word, const char *field,
                    restkeys_take_fn *take, void *ctx, const char *source)
 {
@@ -127,11 +120,10 @@ bool restkeys_give(struct rest_call *call, const char *word, const char *field,
     int r = take(ctx, word, &err);
 
     if (r == -EAGAIN)
-        rest_warning(call, field, "%s", without_program(err.text));
+        rest_warning(call, field, "%s", update_said(&err));
     else if (r < 0)
-        rest_error_said(call, ESLURM_REST_INVALID_QUERY,
-                        err.text[0] ? without_program(err.text) : NULL, source, "Unable to take %s",
-                        field);
+        rest_error_said(call, ESLURM_REST_INVALID_QUERY, err.text[0] ? update_said(&err) : NULL,
+                        source, "Unable to take %s", field);
     return r >= 0 || r == -EAGAIN;
 }
 

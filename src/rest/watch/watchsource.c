@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "cli/query/out_query.h"
 #include "http/http.h"
@@ -91,9 +92,7 @@ void watchsource_leave(struct watch_source *s)
 
 static void source_free(struct watch_source *s)
 {
-    if (s->token)
-        explicit_bzero(s->token, strlen(s->token));
-    free(s->token);
+    wipe_text(&s->token);
     free(s->name);
     free(s->user);
     watchring_done(&s->ring);

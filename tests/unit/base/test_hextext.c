@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 
 static void test_digits(void **state)
 {

@@ -103,10 +103,28 @@ static void test_no_files(void **state)
     free(text);
 }
 
+static void test_first_line(void **state)
+{
+    char line[8];
+    FILE *f = fopen(path, "w");
+
+    (void)state;
+    assert_non_null(f);
+    (void)fputs("first\nsecond line\n", f);
+    assert_int_equal(fclose(f), 0);
+    readfile_line(path, line, sizeof(line));
+    assert_string_equal(line, "first");
+    readfile_line(path, line, 4);
+    assert_string_equal(line, "fir");
+    readfile_line("/nosuch/file", line, sizeof(line));
+    assert_string_equal(line, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_pipes),
-                                        cmocka_unit_test(test_no_files) };
+                                        cmocka_unit_test(test_no_files),
+                                        cmocka_unit_test(test_first_line) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);

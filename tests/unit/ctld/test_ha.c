@@ -1,8 +1,8 @@
 /* test_ha.c - the room of several controllers, without its peers: which line is ours, when
  * terms are needed, whose turn it is at a start, the log that is followed */
 #include "model_util.h"
+#include "folder_util.h"
 
-#include <ftw.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -58,20 +58,12 @@ static void open_room(struct room *r, const char *hosts, const char *host)
     (void)snprintf(r->ctld.host, sizeof(r->ctld.host), "%s", host);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 static void close_room(struct room *r)
 {
     if (r->ctld.ha)
         ha_service.free(&r->ctld);
     conf_free(r->ctld.conf);
-    (void)nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)folder_unlink(r->dir);
 }
 
 #define TWO "SlurmctldHost=ctl1.site.org(127.0.0.1)\nSlurmctldHost=ctl2(127.0.0.1)\n"

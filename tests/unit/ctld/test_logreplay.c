@@ -1,9 +1,9 @@
 /* test_logreplay.c - a log read by two threads gives what its records give one by one, and what is
  * wrong with one is told with its number */
 #include "model_util.h"
+#include "folder_util.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,18 +22,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
-{
-    (void)st;
-    (void)flag;
-    (void)at;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     (void)state;
-    return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_unlink(dir);
 }
 
 static int skip_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)

@@ -1,5 +1,4 @@
 /* test_gpumap.c - files that say which job has which GPU */
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "folder_util.h"
 #include "noded/noded.h"
 #include "noded/plan/gpumap.h"
 #include "noded/plan/gpumig.h"
@@ -198,13 +198,6 @@ static void test_parts(void **state)
     conf_free(d.conf);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)ftw;
-    return kind == FTW_DP ? rmdir(path) : unlink(path);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -217,6 +210,6 @@ int main(void)
         return 1;
     cmocka_set_message_output(CM_OUTPUT_TAP);
     r = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); /* the test's own */
+    (void)folder_unlink(folder); /* the test's own */
     return r;
 }

@@ -6,13 +6,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "folder_util.h"
 #include "noded/noded.h"
 #include "noded/hw/gatherconf.h"
 #include "noded/hw/selfline.h"
@@ -136,18 +136,10 @@ static void test_detection_words(void **state)
     assert_string_equal(gpus_how_word(GPUS_FULL), "full");
 }
 
-static int remove_one(const char *path, const struct stat *sb, int type, struct FTW *ftw)
-{
-    (void)sb;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int clean(void **state)
 {
     (void)state;
-    return strchr(root, 'X') ? 0 : nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return strchr(root, 'X') ? 0 : folder_unlink(root);
 }
 
 /* ---- a node that describes itself ------------------------------------------------------------ */

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 
 #include "base/timefmt.h"
 #include "event.pb-c.h"
+#include "folder_util.h"
 #include "journal/earliest.h"
 #include "journal/journal.h"
 #include "penstock/past/audit.h"
@@ -29,14 +29,6 @@
 #define RECORDS 10
 
 static char dir[64];
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
 
 static int no_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
 {
@@ -91,7 +83,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_unlink(dir);
 }
 
 static void test_earliest(void **state)

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "folder_util.h"
 #include "stepd/cgroup/cgroup_int.h"
 
 struct machine {
@@ -87,15 +87,9 @@ static void machine_init(struct machine *m, enum cgroup_kind kind, unsigned use)
     }
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 static void machine_done(const struct machine *m)
 {
-    assert_int_equal(nftw(m->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(m->dir);
 }
 
 /* A child that waits to be killed. */

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "folder_util.h"
 #include "stepd/use/energy.h"
 #include "stepd/use/nodeio.h"
 
@@ -56,18 +56,10 @@ static int make_root(void **state)
     return mkdtemp(root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *sb, int type, struct FTW *ftw)
-{
-    (void)sb;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int remove_root(void **state)
 {
     (void)state;
-    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return folder_unlink(root);
 }
 
 /* Two packages and the memory of one; parts of a package and the whole platform do not count. */

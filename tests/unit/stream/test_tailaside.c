@@ -1,6 +1,5 @@
 /* test_tailaside.c - how many logs that were put aside stay, and which */
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,15 +13,8 @@
 
 #include <cmocka.h>
 
+#include "folder_util.h"
 #include "stream/tailaside.h"
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
 
 struct dir {
     char path[64];
@@ -42,7 +34,7 @@ static struct dir make_dir(void)
 static void end_dir(struct dir *d)
 {
     assert_int_equal(close(d->fd), 0);
-    assert_int_equal(nftw(d->path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    folder_remove(d->path);
 }
 
 static void add_folder(const struct dir *d, const char *name, off_t bytes)

@@ -23,8 +23,13 @@ static inline void folder_make(char *path, size_t size, const char *name)
     assert_non_null(mkdtemp(path));
 }
 
-/* With all that is in it. */
+/* With all that is in it.  0: it is gone. */
+static inline int folder_unlink(const char *path)
+{
+    return nftw(path, folder_drop, FOLDER_DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
 static inline void folder_remove(const char *path)
 {
-    assert_int_equal(nftw(path, folder_drop, FOLDER_DEPTH, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(folder_unlink(path), 0);
 }

@@ -1,5 +1,5 @@
 /* hextext.c - see hextext.h */
-#include "base/hextext.h"
+#include "base/text/hextext.h"
 
 #include <stdint.h>
 
