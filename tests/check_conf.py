@@ -42,7 +42,7 @@ HANDED_OUT = {
         "ALLOC_NODES": "alloc_nodes", "ALLOW_ACCOUNTS": "allow_accounts",
         "CPU_BIND": "cpu_bind", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
         "ALLOW_QOS": "allow_qos", "DEFAULT": "is_default", "DEFAULT_TIME": "default_time_min",
-        "DEF_MEM_PER_CPU": "def_mem_per_cpu_mib",
+        "DEF_CPU_PER_GPU": "job_defaults", "DEF_MEM_PER_CPU": "def_mem_per_cpu_mib", "DEF_MEM_PER_GPU": "job_defaults",
         "DEF_MEM_PER_NODE": "def_mem_per_node_mib", "DENY_ACCOUNTS": "deny_accounts", "DENY_QOS": "deny_qos",
         "DISABLE_ROOT_JOBS": "disable_root_jobs", "EXCLUSIVE": "exclusive", "EXCLUSIVE_TOPO": "exclusive",
         "EXCLUSIVE_USER": "exclusive", "GRACE_TIME": "grace_time_s", "HIDDEN": "hidden", "LLN": "lln",
@@ -122,7 +122,7 @@ NOT_QUOTED = {
         ("AUTH_TYPE", "auth/slurm"), ("DEF_RUNTIME_PLUGIN", "runtime/oci"), ("JOB_ACCT_GATHER_TYPE", "jobacct_gather/linux"),
         ("JOB_CONTAINER_TYPE", "job_container/none"), ("NAMESPACE_TYPE", "namespace/none"), ("PRIORITY_TYPE", "priority/basic"),
         ("PROCTRACK_TYPE", "proctrack/linuxproc"), ("PROCTRACK_TYPE", "proctrack/pgid"), ("SCHEDULER_TYPE", "sched/backfill"),
-        ("SELECT_TYPE", "select/cons_tres"), ("TASK_PLUGIN", "task/none"),
+        ("TASK_PLUGIN", "task/none"),
         ("DBD_STORAGE_TYPE", "accounting_storage/sqlite"))},
     **{(f"{daemon}_{kind}", level): NUMBER for daemon in ("SLURMCTLD", "SLURMD") for kind in ("DEBUG", "SYSLOG_DEBUG")
        for level in "589"},

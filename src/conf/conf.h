@@ -97,6 +97,10 @@ int conf_words_before(struct conf *c, enum conf_key key, const char *words);
  * '=', or "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
+/* Does PrivateData hide `what` ("jobs"...)?  The word "all" hides everything. */
+bool conf_private(const struct conf *c, const char *what);
+/* Is a plugin ("task/affinity") one of TaskPlugin, where its first part may be missing? */
+bool conf_task_plugin(const struct conf *c, const char *name);
 /* What PriorityFlags say of billing. */
 enum billing_sum conf_billing_sum(const struct conf *c);
 /* The flag of DebugFlags with this name in any case, in its own spelling; NULL: there is none. */

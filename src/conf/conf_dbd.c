@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 #include "conf/conf_priv.h"
 
 struct conf_dbd {

@@ -77,6 +77,18 @@ bool conf_option(const struct conf *c, enum conf_key key, const char *name, cons
     return true;
 }
 
+bool conf_private(const struct conf *c, const char *what)
+{
+    return conf_option(c, CONF_PRIVATE_DATA, what, NULL, NULL) ||
+           conf_option(c, CONF_PRIVATE_DATA, "all", NULL, NULL);
+}
+
+bool conf_task_plugin(const struct conf *c, const char *name)
+{
+    return conf_option(c, CONF_TASK_PLUGIN, name, NULL, NULL) ||
+           conf_option(c, CONF_TASK_PLUGIN, name + strlen("task/"), NULL, NULL);
+}
+
 int conf_words_before(struct conf *c, enum conf_key key, const char *words)
 {
     const char *old = conf_str(c, key);

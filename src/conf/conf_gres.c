@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 bool conf_gres_declared(const struct conf *c, const char *name, size_t len)
 {

@@ -10,7 +10,7 @@
 
 #include "base/hostlist.h"
 #include "base/wordlist.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 #define PLUGIN "node_features/helpers"
 

@@ -18,7 +18,8 @@
 #include "base/cleanup.h"
 #include "base/bind/cpuspec.h"
 #include "base/strbuf.h"
-#include "conf/conf_lex.h"
+#include "conf/conf_olderlate.h"
+#include "conf/lex/conf_lex.h"
 #include "version.h"
 
 static const struct {
@@ -150,6 +151,11 @@ static int add_multi(struct conf_loader *l, enum conf_key key, const struct conf
     if (!c->vals[key].set)
         c->vals[key] = m.val;
     return 0;
+}
+
+static int add_host(struct conf_loader *l, const struct conf_row *row, const char *value)
+{
+    return add_multi(l, CONF_SLURMCTLD_HOST, row, value);
 }
 
 static int global_pair(struct conf_loader *l, struct conf_row *row, const char *key,
@@ -395,6 +401,8 @@ static int load_all(struct conf_loader *l, const char *path, struct conf **ret_c
         conf_error(l, path, 0, "cannot be read: %s", conf_source_error(r));
         return r == -ENOENT ? r : -EINVAL;
     }
+    if (r == 0)
+        r = conf_olderlate(l, add_host);
     if (r == 0)
         r = finish_common(l);
     if (r == 0 && l->scope == CONF_FULL)

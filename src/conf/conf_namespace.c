@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/hostlist.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 static bool wants_namespace(const struct conf *c)
 {

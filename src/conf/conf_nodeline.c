@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/safetext.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 #include "conf/conf_priv.h"
 
 #define WHERE "node line"

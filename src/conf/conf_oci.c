@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 static const enum conf_oci_key patterns[] = {
     OK_CONTAINER_PATH, OK_MOUNT_SPOOL_DIR, OK_RUN_TIME_CREATE, OK_RUN_TIME_DELETE,

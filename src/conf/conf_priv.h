@@ -91,6 +91,17 @@ struct conf {
     _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
 };
 
+/* Keys of earlier releases whose values wait for the end of slurm.conf; see conf_older.h. */
+enum conf_older {
+    CONF_OLDER_CONTROL,
+    CONF_OLDER_CONTROL_ADDR,
+    CONF_OLDER_BACKUP,
+    CONF_OLDER_BACKUP_ADDR,
+    CONF_OLDER_FAST_SCHEDULE,
+    CONF_OLDER_KEEP_ALIVE,
+    CONF_OLDER_MAX_,
+};
+
 /* The state of one load; it lives until conf_load() returns. */
 struct conf_loader {
     struct conf *c;
@@ -105,6 +116,7 @@ struct conf_loader {
     bool absolute; /* the Include that is being followed names an absolute path */
     struct conf_val node_default[NK_MAX_], part_default[PK_MAX_];
     struct conf_rows parts, nodesets, downs;
+    struct conf_val older[CONF_OLDER_MAX_];
 };
 
 /* conf_problem.c: note an error or a warning about file:line.  Never fails: without memory only the

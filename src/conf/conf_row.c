@@ -10,7 +10,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "conf/conf_lex.h"
+#include "conf/conf_older.h"
+#include "conf/lex/conf_lex.h"
 
 void conf_row_pair(struct conf_loader *l, enum conf_table_id table, struct conf_row *row,
                    const char *key, const char *value)
@@ -20,10 +21,17 @@ void conf_row_pair(struct conf_loader *l, enum conf_table_id table, struct conf_
     uint64_t num;
 
     if (i < 0) {
+        key = conf_older_key(l, table, row, key, value);
+        if (!key)
+            return;
+        i = conf_key_find(table, key);
+    }
+    if (i < 0) {
         conf_key_unknown(table, key, &err);
         conf_error(l, row->file, row->line, "%s", err.text);
         return;
     }
+    value = conf_older_value(l, table, row, i, value);
     if (conf_value_check(table, i, value, &num, &err) < 0) {
         conf_error(l, row->file, row->line, "%s", err.text);
         return;

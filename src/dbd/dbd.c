@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/logflags.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "daemon/kiosk.h"
 #include "http/httphealth.h"
 #include "version.h"
@@ -159,12 +160,7 @@ static bool is_private(const struct conf_dbd *conf, const char *what)
 {
     const char *list = conf_dbd_str(conf, CONF_DBD_PRIVATE_DATA);
 
-    for (size_t len; list && *list; list += len + (list[len] == ',')) {
-        len = strcspn(list, ",");
-        if (len == strlen(what) && strncasecmp(list, what, len) == 0)
-            return true;
-    }
-    return false;
+    return wordlist_has_nocase(list, what) || wordlist_has_nocase(list, "all");
 }
 
 static void settings_of(const struct conf_dbd *conf, struct serve_settings *set)

@@ -389,13 +389,10 @@ static void watch_signals(struct noded *d)
 /* What binding goes by, as configured now. */
 static void take_processors(struct noded *d)
 {
-    const char *value;
-    size_t len;
-
     if (d->processors)
         pst__processors__free_unpacked(d->processors, NULL);
     d->processors = hw_processors(d);
-    d->binds = conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len);
+    d->binds = conf_task_plugin(d->conf, "task/affinity");
 }
 
 /* What --conf says of the node's place in the network.  Where slurm.conf names a node that was

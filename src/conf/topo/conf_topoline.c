@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/timefmt.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 #include "conf/topo/conf_topobuild.h"
 #include "conf/topo/conf_topocheck.h"
 

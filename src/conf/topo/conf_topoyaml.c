@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/yaml/yamldoc.h"
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 #include "conf/topo/conf_topobuild.h"
 #include "conf/topo/conf_topocheck.h"
 #include "conf/topo/conf_topotorus.h"

@@ -132,11 +132,11 @@ static unsigned private_data(const struct conf *conf)
 {
     unsigned bits = 0;
 
-    if (conf_option(conf, CONF_PRIVATE_DATA, "accounts", NULL, NULL))
+    if (conf_private(conf, "accounts"))
         bits |= ADMIN_PRIVATE_ACCOUNTS;
-    if (conf_option(conf, CONF_PRIVATE_DATA, "users", NULL, NULL))
+    if (conf_private(conf, "users"))
         bits |= ADMIN_PRIVATE_USERS;
-    if (conf_option(conf, CONF_PRIVATE_DATA, "events", NULL, NULL))
+    if (conf_private(conf, "events"))
         bits |= ADMIN_PRIVATE_EVENTS;
     return bits;
 }

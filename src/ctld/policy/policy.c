@@ -271,7 +271,7 @@ unsigned policy_private(const struct conf *conf)
     unsigned bits = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (conf_option(conf, CONF_PRIVATE_DATA, words[i].word, NULL, NULL))
+        if (conf_private(conf, words[i].word))
             bits |= words[i].bit;
     return bits;
 }

@@ -561,7 +561,9 @@ static int cancel_het(struct action *a, const struct job_ref *ref)
             return act_on_job(a, &all);
         return ESLURM_NOT_WHOLE_HET_JOB;
     }
-    if (leader && conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_hetjob", &v, &len))
+    if (leader &&
+        (conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_hetjob", &v, &len) ||
+         conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_pack", &v, &len)))
         return act_on_job(a, &all);
     return act_on_job(a, ref);
 }

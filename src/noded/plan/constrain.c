@@ -38,8 +38,7 @@ static bool option_is_set(const struct conf *conf, enum conf_key key, const char
 bool constrain_devices(const struct noded *d)
 {
     return d->cgroups.kind != CGROUP_NONE && (d->cgroups.use & CGROUP_DEVICES) &&
-           option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup") &&
-           conf_cgroup(d->conf)->constrain_devices;
+           conf_task_plugin(d->conf, "task/cgroup") && conf_cgroup(d->conf)->constrain_devices;
 }
 
 static unsigned wanted_controllers(const struct noded *d)
@@ -47,7 +46,7 @@ static unsigned wanted_controllers(const struct noded *d)
     const struct conf_cgroup *cg = conf_cgroup(d->conf);
     unsigned use = 0;
 
-    if (option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup")) {
+    if (conf_task_plugin(d->conf, "task/cgroup")) {
         use |= cg->constrain_cores && d->processors ? CGROUP_CPUSET : 0;
         use |= cg->constrain_ram || cg->constrain_swap ? CGROUP_MEMORY : 0;
         use |= cg->constrain_devices ? CGROUP_DEVICES : 0;
@@ -128,8 +127,7 @@ static int own_cpus(const struct noded *d, char **ret)
 static void confine_self(struct noded *d)
 {
     bool memory = d->node->mem_spec_mib && (d->cgroups.use & CGROUP_MEMORY) &&
-                  conf_cgroup(d->conf)->constrain_ram &&
-                  option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup");
+                  conf_cgroup(d->conf)->constrain_ram && conf_task_plugin(d->conf, "task/cgroup");
     struct cgroup_limits limits = { .ram_max = memory ? d->node->mem_spec_mib * MIB : 0 };
     _cleanup_free_ char *cpus = NULL;
     struct err err = { .text = "" };
@@ -280,8 +278,7 @@ static void fill_memory(const struct noded *d, uint64_t given_mib, Pst__CgroupLi
     uint64_t ram = MIN(MAX(percent_of(given, cg->allowed_ram_pct), cg->min_ram_mib * MIB), most);
     uint64_t swap = MIN(percent_of(given, cg->allowed_swap_pct), percent_of(all, cg->max_swap_pct));
 
-    if (!(d->cgroups.use & CGROUP_MEMORY) ||
-        !option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+    if (!(d->cgroups.use & CGROUP_MEMORY) || !conf_task_plugin(d->conf, "task/cgroup"))
         return;
     if (cg->constrain_ram) {
         to->has_ram_max = to->has_ram_high = true;
@@ -458,7 +455,7 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     pst__cgroup_plan__init(plan);
     sf->cgroup = plan; /* goes with it */
     r = fill_tree(d, sf, plan);
-    if (r < 0 || !option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+    if (r < 0 || !conf_task_plugin(d->conf, "task/cgroup"))
         return r;
     r = make_limits(d, job, job_mib, false, &plan->job);
     return r < 0 ? r : make_limits(d, step, step_mib, devices, &plan->step);
@@ -508,7 +505,7 @@ int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid,
         return 0;
     tree.confined = false; /* of slurmd itself, which goes on */
     job_name(d, job, job_part, sizeof(job_part));
-    if (option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
+    if (conf_task_plugin(d->conf, "task/cgroup"))
         r = make_limits(d, g, g ? g->mem_mib : 0, false, &l);
     if (l)
         part.job_limits = tree_limits(l);

@@ -89,8 +89,8 @@ static const struct {
     { "ShedulerParameter=defer\n",
       "slurm.conf:3: error: unknown key ShedulerParameter; did you mean SchedulerParameters?\n" },
     { "Wombat=1\n", "slurm.conf:3: error: unknown key Wombat\n" },
-    { "ControlMachine=h\n",
-      "slurm.conf:3: error: unknown key ControlMachine; use SlurmctldHost instead\n" },
+    { "MemLimitEnforce=yes\n", "slurm.conf:3: error: unknown key MemLimitEnforce; use "
+                               "JobAcctGatherParams=OverMemoryKill instead\n" },
     { "NodeNam=x\n", "slurm.conf:3: error: unknown key NodeNam; did you mean NodeName?\n" },
     { "NodeName=x CPU=2\n",
       "slurm.conf:3: error: unknown key CPU in NodeName; did you mean CPUs?\n" },
@@ -113,8 +113,8 @@ static const struct {
       "4294967294)\n" },
     { "DisableRootJobs=maybe\n",
       "slurm.conf:3: error: DisableRootJobs=maybe is neither yes nor no\n" },
-    { "SelectType=select/cons_res\n",
-      "slurm.conf:3: error: SelectType=select/cons_res is not known; did you mean "
+    { "SelectType=select/cons_tree\n",
+      "slurm.conf:3: error: SelectType=select/cons_tree is not known; did you mean "
       "select/cons_tres?\n" },
     { "PreemptMode=REQUEUE,some PreemptType=preempt/qos\n",
       "slurm.conf:3: error: PreemptMode: unknown option some\n" },

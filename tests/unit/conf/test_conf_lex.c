@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 static char room[4096];
 

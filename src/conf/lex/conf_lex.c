@@ -2,7 +2,7 @@
  *
  * Owns nothing; rewrites the caller's text in place, always to something not longer.  Blank lines,
  * comments and lines that a command skips cost one memchr each: commands stay fast on big files. */
-#include "conf/conf_lex.h"
+#include "conf/lex/conf_lex.h"
 
 #include <ctype.h>
 #include <errno.h>
