@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,6 +38,8 @@
 #define DISPLAYS 1000u /* that are tried */
 #define BACKLOG 16
 #define HOME_WAIT_S 10u
+#define FOLDERS 16 /* of files with cookies; one that the user has left something in stays */
+#define FOLDER_LEN 16
 
 struct xdisplay {
     int fd; /* of the request that is not yet dealt with; -1 none */
@@ -48,8 +51,9 @@ struct xdisplay {
     struct tunnels *tunnels;
     int listen_fd[2]; /* 127.0.0.1 and ::1; -1 none */
     unsigned display;
-    bool in_home;   /* the cookie is in the user's own file */
-    pid_t home_pid; /* the process that takes the cookie out of it; 0 none */
+    char folder[FOLDER_LEN]; /* of the file with the cookie; "" none */
+    bool in_home;            /* the cookie is in the user's own file */
+    pid_t home_pid;          /* the process that takes the cookie out of it; 0 none */
 };
 
 void xdisplay_take(struct step *s, int fd, const Pst__StepOrder *order)
@@ -180,6 +184,36 @@ static int write_home(struct step *s)
     return r;
 }
 
+/* In a folder that only the user enters: programs of X lock and replace the file in it.  The folder
+ * is ours until the file is there, and goes with the step's. */
+static int write_file(struct step *s, const struct strbuf *sb)
+{
+    char *folder = s->xdisplay->folder;
+    int r = -EEXIST;
+
+    for (unsigned i = 0; r == -EEXIST && i < FOLDERS; i++) {
+        (void)snprintf(folder, FOLDER_LEN, "x11.%u", i);
+        r = mkdir(folder, 0700) < 0 ? -errno : 0;
+    }
+    if (r == 0)
+        r = spool_write(folder, "xauthority", sb->buf, sb->len, 0600, s->uid, s->gid);
+    if (r == 0 && s->switch_user && chown(folder, s->uid, s->gid) < 0)
+        r = -errno;
+    return r;
+}
+
+/* A program of the user that holds a lock leaves the folder where it is. */
+static void remove_file(struct xdisplay *x)
+{
+    char path[FOLDER_LEN + 16];
+
+    if (!*x->folder)
+        return;
+    (void)snprintf(path, sizeof(path), "%s/xauthority", x->folder);
+    (void)unlink(path); /* missing is fine */
+    (void)rmdir(x->folder);
+}
+
 static int write_cookie(struct step *s)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
@@ -188,8 +222,7 @@ static int write_cookie(struct step *s)
     if (s->sf->x11_home)
         return write_home(s);
     xauthority_add(&sb, XAUTH_WILD, "", x->display, &x->cookie);
-    return sb.failed ? -ENOMEM
-                     : spool_write(".", "xauthority", sb.buf, sb.len, 0600, s->uid, s->gid);
+    return sb.failed ? -ENOMEM : write_file(s, &sb);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -199,7 +232,7 @@ static int tell_slurmd(const struct step *s)
     Pst__StepX11 told = PST__STEP_X11__INIT;
     char path[SPOOL_PATH_MAX];
 
-    (void)snprintf(path, sizeof(path), "%s/xauthority", s->sf->step_dir);
+    (void)snprintf(path, sizeof(path), "%s/%s/xauthority", s->sf->step_dir, s->xdisplay->folder);
     told.has_display = true;
     told.display = s->xdisplay->display;
     told.authority = s->xdisplay->in_home ? NULL : path;
@@ -228,7 +261,7 @@ void xdisplay_end(struct step *s)
         return;
     home_pid = x->home_pid;
     (void)unlink("x11"); /* missing is fine, as below */
-    (void)unlink("xauthority");
+    remove_file(x);
     if (x->in_home)
         home_pid = edit_home(s, NULL); /* a cookie that stays opens nothing */
     close_listeners(x);

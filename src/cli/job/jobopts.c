@@ -185,10 +185,22 @@ static bool empty_says_nothing(enum jobopt id)
            id == JO_LICENSES || id == JO_RESOURCES;
 }
 
+/* The layout "plane" has its size in a variable of its own: that is how a job hands it to its
+ * steps.  NULL: the value is as it was given. */
+static char *plane_with_size(enum jobopt id, const char *arg)
+{
+    const char *size = getenv("SLURM_DIST_PLANESIZE");
+
+    if (id != JO_DISTRIBUTION || !arg || strcasecmp(arg, "plane") != 0 || !size)
+        return NULL;
+    return xasprintf_or_die("plane=%s", size);
+}
+
 int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
                 struct err *err)
 {
     struct jobopts *jo = ctx;
+    _cleanup_free_ char *plane = plane_with_size((enum jobopt)opt->id, arg);
     enum jobopt id = (enum jobopt)opt->id;
     int status;
 
@@ -202,6 +214,7 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
         return 0; /* the script is what is submitted */
     if (arg && !*arg && empty_says_nothing(id))
         return 0;
+    arg = plane ? plane : arg;
     status = jobvalue_check((enum jobvalue_kind)kinds[opt->id], opt, arg, err);
     if (status < 0)
         exit(CLI_EXIT_OK); /* a list was asked for and printed */

@@ -375,6 +375,14 @@ static void set_display(struct envlist *el, const Pst__StepFile *sf)
         envlist_unset(el, "XAUTHORITY"); /* ~/.Xauthority has it */
 }
 
+/* The terminal that srun --pty had when it began; a change of its size goes to srun's port. */
+static void set_terminal(struct envlist *el, const Pst__LaunchStep *launch, uint16_t port)
+{
+    set_opt(el, "SLURM_PTY_PORT", port != 0, port);
+    set_opt(el, "SLURM_PTY_WIN_COL", launch->has_pty_cols, launch->pty_cols);
+    set_opt(el, "SLURM_PTY_WIN_ROW", launch->has_pty_rows, launch->pty_rows);
+}
+
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el)
 {
@@ -420,6 +428,8 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     envlist_set(el, "SLURM_LAUNCH_NODE_IPADDR", launcher_addr);
     set_opt(el, "SLURM_SRUN_COMM_PORT", launcher_port != 0, launcher_port);
     set_opt(el, "SLURM_STEP_LAUNCHER_PORT", launcher_port != 0, launcher_port);
+    if (launch->pty)
+        set_terminal(el, launch, launcher_port);
     envlist_set(el, "SLURMD_TRES_BIND", envlist_get(el, "SLURM_TRES_BIND"));
     if (sf->step_id == STEP_ID_INTERACTIVE)
         set_container(el, j->container, j->container_id, j->runtime);

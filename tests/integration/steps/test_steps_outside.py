@@ -1,0 +1,67 @@
+"""Steps as a stranger examines them: what a script hands to its steps, what a program at a terminal or with windows finds."""
+
+import os
+
+import pytest
+
+import people
+from conftest import let_in, program, wait_until
+from test_x11 import Display
+from typed import at_terminal, parse
+
+CLUSTER = {"nodes": 2, "cpus": 4, "conf": "PrologFlags=X11"}
+
+PLACES = "srun -l bash -c 'echo $SLURM_NODEID' | sort | cut -c4 | tr -d '\\n'"
+
+# What the program xauth does to change a file: a lock beside it, a new file, a new name.
+CHANGE = """
+import os
+name = os.environ["XAUTHORITY"]
+os.close(os.open(name + "-c", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+os.link(name + "-c", name + "-l")
+open(name + "-n", "wb").write(open(name, "rb").read())
+os.rename(name + "-n", name)
+os.unlink(name + "-c"), os.unlink(name + "-l")
+print(name, oct(os.stat(os.path.dirname(name)).st_mode & 0o777), os.stat(name).st_size > 0)
+"""
+
+
+def test_steps_inherit_the_size_of_a_plane(c):
+    """The size has a variable of its own, and steps of a script or shell go by both."""
+    job = c.sbatch("-N2", "-n6", "-m", "plane=2", wrap=f"echo $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE; {PLACES}; echo; "
+                   f"{PLACES.replace('-l', '-l -m plane=1')}; echo; srun -N1 -n1 bash -c 'echo $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE'")
+    assert c.wait_end(job)["ExitCode"] == "0:0"
+    assert c.out(job) == "plane 2\n001100\n010100\nplane 2\n"
+    assert c.run("salloc", "-Q", "-N2", "-n6", "-m", "plane=3", "bash", "-c", PLACES).out == "000110"
+    assert c.run("srun", "-N2", "-n4", "hostname", env={"SLURM_DISTRIBUTION": "plane", "SLURM_DIST_PLANESIZE": "2"}).rc == 0
+    for size in ({}, {"SLURM_DIST_PLANESIZE": "0"}, {"SLURM_DIST_PLANESIZE": "x"}):
+        assert "Invalid plane size or size not specified" in c.refused("srun", "-n2", "-m", "plane", "true", rc=255, env=size)
+
+
+def test_a_terminal_says_its_size_and_port(c):
+    command = f"stty rows 33 cols 111; {program('srun')} --pty bash -c 'env | grep ^SLURM_PTY | sort; env | grep ^SLURM_SRUN_COMM_PORT'"
+    shown, rc = at_terminal(command, parse("after 0.1 s '\\n'"), 20, env=c.env, cwd=c.work)
+    lines = dict(line.split("=") for line in shown.split() if line.startswith("SLURM_"))
+    assert rc == 0 and lines["SLURM_PTY_WIN_COL"] == "111" and lines["SLURM_PTY_WIN_ROW"] == "33", shown
+    assert lines["SLURM_PTY_PORT"] == lines["SLURM_SRUN_COMM_PORT"] != "0"
+    assert "SLURM_PTY" not in c.run("srun", "env").out
+
+
+@pytest.mark.skipif(not people.HAVE_PEOPLE, reason="only root may be several users")
+def test_a_user_changes_the_file_of_cookies(c, folder):
+    """Programs such as xauth lock the file by others beside it, so its folder is the user's; it goes with the job."""
+    display = Display(folder)
+    try:
+        people.make_homes()
+        display.authority.chmod(0o644)
+        let_in(folder)
+        words = people.ask_as("alice", c, "srun", "--x11", "python3", "-c", CHANGE, env=display.env).split()
+        assert words[1:] == ["0o700", "True"]
+        wait_until(lambda: not os.path.exists(os.path.dirname(words[0])), "file and folder go with the job")
+        litter = "import os; open(os.environ['XAUTHORITY'] + '-l', 'w'); print(os.environ['XAUTHORITY'])"
+        name = people.ask_as("alice", c, "srun", "--x11", "python3", "-c", litter, env=display.env).strip()
+        c.clear()
+        assert not os.path.exists(os.path.dirname(name)), "a lock that is left goes with the job"
+    finally:
+        display.close()
+        people.remove_homes()
