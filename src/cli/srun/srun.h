@@ -83,6 +83,7 @@ struct srun {
     struct srun_part *parts;
     size_t n_parts;
     uint32_t het_size; /* components of the job around us, 0 = it is not heterogeneous */
+    bool het_joined;   /* --jobid named it: nothing in our environment is about it */
     struct joblink link;
     int argc, first;
     char **argv;

@@ -16,9 +16,11 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "cli/base/ids.h"
 #include "cli/job/clifilter.h"
 #include "cli/job/cliplugins.h"
 #include "cli/job/hetopts.h"
+#include "cli/query/out_query.h"
 #include "cli/srun/srun.h"
 #include "cli/job/submit.h"
 
@@ -57,7 +59,8 @@ void srun_take_component(const struct srun *s, const struct srun_part *p)
 
     if (!s->het_size)
         return;
-    hetopts_env_take(p->offset);
+    if (!s->het_joined) /* else those of another job, if any */
+        hetopts_env_take(p->offset);
     (void)snprintf(id, sizeof(id), "%u", s->job_id);
     if (setenv("SLURM_JOB_ID", id, 1) < 0 || setenv("SLURM_JOBID", id, 1) < 0)
         cli_fatal(ERR_NOMEM);
@@ -75,7 +78,36 @@ static void add_part(struct srun *s, const struct jobopts *opts, const struct wo
     opts_env(jobopts_command(JOBOPTS_SRUN), &p->opts);
 }
 
-/* Inside a heterogeneous allocation, unless --jobid names another job. */
+static int on_leader(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct srun *s = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+
+    (void)info;
+    if (j->has_het_job_id && j->het_job_id == j->job_id && j->het_count <= HETOPTS_MAX) {
+        s->het_size = j->het_count;
+        s->job_id = j->job_id;
+        s->het_joined = true;
+    }
+    return 0;
+}
+
+/* --jobid may name a heterogeneous job by its first component.  That the job cannot be told of is
+ * an error when its step is asked for. */
+static void join_het_job(struct srun *s, const char *asked)
+{
+    struct client *client;
+    struct ids ids = { 0 };
+
+    if (ids_parse(asked, &ids, NULL) < 0 || ids.has_het || ids.sluid[0] ||
+        ids.array != IDS_NO_TASK || !ids.job_id)
+        return;
+    client = cli_connect_or_die(&s->cli, "Unable to confirm allocation");
+    (void)query_job(client, ids.job_id, "job_id het_job_id het_count", on_leader, s);
+    client_free(client);
+}
+
+/* Inside a heterogeneous allocation, or --jobid names one. */
 static void find_allocation(struct srun *s, const struct jobopts *jo)
 {
     const char *env = getenv("SLURM_JOB_ID"), *asked = jobopts_get(jo, JO_JOBID);
@@ -85,6 +117,8 @@ static void find_allocation(struct srun *s, const struct jobopts *jo)
     if (env && (!asked || strcmp(asked, env) == 0) && hetopts_env_size()) {
         s->het_size = hetopts_env_size();
         s->job_id = (uint32_t)strtoul(env, NULL, 10);
+    } else if (asked) {
+        join_het_job(s, asked);
     }
 }
 

@@ -115,7 +115,7 @@ void srun_add_settings(struct srun *s, const struct srun_part *p, struct envlist
         envlist_set(env, "SLURM_NTASKS", getenv("SLURM_NTASKS"));
     if (s->own_job)
         submit_env(&s->cli, env);
-    if (s->own_job && s->het_reply)
+    if ((s->own_job || s->het_joined) && s->het_reply)
         allocenv_add_het(env, s->het_reply->het_jobs, s->het_reply->n_het_jobs);
     if (!envlist_get(env, "SLURM_UMASK"))
         envlist_setf(env, "SLURM_UMASK", "%04o", (unsigned)mask);

@@ -321,12 +321,10 @@ static void one_turn(struct srun *s, struct pollfd *fds)
     sink_write(&s->sink_out);
     sink_write(&s->sink_err);
     drain_links(s);
-    /* After the nodes: one that refuses the step tells us before the job that it ends by that. */
-    if (joblink_process(&s->link) && s->n_done < s->n_nodes) {
+    /* After the nodes: one that refuses the step tells us before the job that it ends by that.  The
+     * controller has the nodes end the step, and tells them why. */
+    if (joblink_process(&s->link) && s->n_done < s->n_nodes)
         srun_abort(s, NULL);
-        if (s->own_job)
-            srun_send_signal(s, NULL, 0, true); /* the nodes know as well; this costs nothing */
-    }
     check_readers(s);
 }
 

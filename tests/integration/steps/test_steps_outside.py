@@ -1,6 +1,8 @@
 """Steps as a stranger examines them: what a script hands to its steps, what a program at a terminal or with windows finds."""
 
 import os
+import re
+import subprocess
 
 import pytest
 
@@ -16,6 +18,8 @@ PLACES = "srun -l bash -c 'echo $SLURM_NODEID' | sort | cut -c4 | tr -d '\\n'"
 # What the program xauth does to change a file: a lock beside it, a new file, a new name.
 CHANGE = """
 import os
+import re
+import subprocess
 name = os.environ["XAUTHORITY"]
 os.close(os.open(name + "-c", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 os.link(name + "-c", name + "-l")
@@ -65,3 +69,34 @@ def test_a_user_changes_the_file_of_cookies(c, folder):
     finally:
         display.close()
         people.remove_homes()
+
+
+def test_a_het_job_joined_from_outside(c):
+    """--jobid names it by its first component; --het-group is about its components then, with their variables."""
+    err = c.run("salloc", "--no-shell", "-n1", ":", "-n1", "-N1").err
+    job = int(re.search(r"Granted job allocation (\d+)", err).group(1))
+    words = ["bash", "-c", "echo $SLURM_PROCID $SLURM_JOB_ID $SLURM_HET_SIZE $SLURM_JOB_ID_HET_GROUP_1"]
+    done = c.run("srun", f"--jobid={job}", "--het-group=0-1", *words)
+    assert sorted(done.out.splitlines()) == [f"0 {job} 2 {job + 1}", f"1 {job} 2 {job + 1}"]
+    where = c.run("srun", f"--jobid={job}", "--het-group=1", "-l", "bash", "-c", "echo $SLURM_STEP_NODELIST").out
+    assert where == f"0: {c.job(job + 1)['NodeList']}\n"
+    assert c.run("srun", f"--jobid={job}", "-l", *words).out == f"0: 0 {job} 2 {job + 1}\n"
+    both = c.run("srun", f"--jobid={job}", "-l", "echo", "a", ":", "echo", "b").out
+    assert sorted(both.splitlines()) == ["0: a", "1: b"]
+    assert "exceeds highest hetjob index (2 > 1)" in c.refused("srun", f"--jobid={job}", "--het-group=2", "true")
+    c.run("scancel", str(job))
+    plain = int(re.search(r"Granted job allocation (\d+)", c.run("salloc", "--no-shell", "-n1").err).group(1))
+    assert "exceeds highest hetjob index (1 > 0)" in c.refused("srun", f"--jobid={plain}", "--het-group=1", "true")
+    c.run("scancel", str(plain))
+
+
+def test_why_a_job_of_srun_alone_is_ended(c):
+    """The controller tells the node why; srun does not end the step before, for no reason."""
+    with c.popen("srun", "-J", "late", "-n2", "-N2", "sleep", "100", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as srun:
+        job = wait_until(lambda: c.run("squeue", "-h", "-n", "late", "-t", "R", "-o", "%A").out.strip(), "the job runs")
+        wait_until(lambda: c.run("squeue", "-h", "-s", "-o", "%i").out.startswith(f"{job}.0"), "its step runs")
+        c.run("scontrol", "update", f"jobid={job}", "endtime=now+1")
+        _, err = srun.communicate(timeout=60)
+    assert srun.returncode == 143
+    assert re.search(rf"\*\*\* STEP {job}\.0 ON node1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\n", err), err
+    assert c.wait_end(job)["JobState"] == "TIMEOUT"
