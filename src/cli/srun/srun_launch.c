@@ -104,6 +104,27 @@ void srun_layout(struct srun *s)
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
+/* Binding as it was asked for.  A node that binds tasks says what came of it instead. */
+static void add_cpu_bind(struct envlist *env, const char *text)
+{
+    struct cpubind b = { 0 };
+    _cleanup_val_(strbuf_done) struct strbuf list = STRBUF_INIT;
+    const char *how, *word;
+
+    if (cpubind_parse(text, &b, NULL) < 0)
+        return; /* it was checked when it was given */
+    how = b.verbose ? "verbose" : "quiet";
+    word = b.kind == CPUBIND_AUTO ? "" : cpubind_word(b.kind);
+    for (size_t i = 0; i < b.list.n; i++)
+        strbuf_addf(&list, "%s%s%s", i ? "," : "", b.list.masks ? "0x" : "", b.list.items[i]);
+    check_mem_or_die(list.failed ? -ENOMEM : 0);
+    envlist_setf(env, "SLURM_CPU_BIND", "%s%s%s%s", how, *word ? "," : "", word, strbuf_str(&list));
+    envlist_set(env, "SLURM_CPU_BIND_VERBOSE", how);
+    envlist_set(env, "SLURM_CPU_BIND_TYPE", word);
+    envlist_set(env, "SLURM_CPU_BIND_LIST", strbuf_str(&list));
+    cpubind_done(&b);
+}
+
 /* What this command adds to an environment that it had or passes on. */
 void srun_add_settings(struct srun *s, const struct srun_part *p, struct envlist *env)
 {
@@ -128,7 +149,7 @@ void srun_add_settings(struct srun *s, const struct srun_part *p, struct envlist
     if (jobopts_has(&s->opts, JO_LABEL))
         envlist_set(env, "SLURM_LABELIO", "1");
     if (jobopts_has(&p->opts, JO_CPU_BIND))
-        envlist_set(env, "SLURM_CPU_BIND", jobopts_get(&p->opts, JO_CPU_BIND));
+        add_cpu_bind(env, jobopts_get(&p->opts, JO_CPU_BIND));
 }
 
 static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinaryData *ret)

@@ -114,7 +114,8 @@ static void set_env(struct step *s, const struct bind *b)
            : bound                                        ? "mask_cpu:"
                                                           : "none";
     for (size_t i = 0; i < b->want.list.n; i++)
-        strbuf_addf(&list, "%s%s", i ? "," : "", b->want.list.items[i]);
+        strbuf_addf(&list, "%s%s%s", i ? "," : "", b->want.list.masks ? "0x" : "",
+                    b->want.list.items[i]);
     if (!b->want.list.n && bound && b->kind != CPUBIND_RANK_LDOM)
         list_masks(b, &list);
     envlist_setf(&s->env, "SLURM_CPU_BIND", "%s,%s%s", how, word, strbuf_str(&list));

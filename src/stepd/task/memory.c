@@ -86,17 +86,36 @@ static int prepare_domains(struct step *s, struct memory *m, struct err *err)
     return r;
 }
 
+/* Where tasks are not bound, their variables say what was asked for. */
+static int tell_wish(struct step *s, struct err *err)
+{
+    struct membind want = { 0 };
+    int r = membind_parse(s->launch->mem_bind, &want, err);
+
+    if (r < 0)
+        return r;
+    r = membind_vars(&want, set_var, &s->env);
+    membind_done(&want);
+    return r;
+}
+
+static int bind_memory(struct step *s, struct err *err)
+{
+    int r;
+
+    s->memory = calloc(1, sizeof(*s->memory));
+    r = s->memory ? prepare_domains(s, s->memory, err) : -ENOMEM;
+    return r == 0 ? membind_vars(&s->memory->want, set_var, &s->env) : r;
+}
+
 void memory_prepare(struct step *s)
 {
     struct err err = { .text = "" };
     int r;
 
-    if (s->error || !s->launch || !s->launch->mem_bind || !s->sf->processors)
+    if (s->error || !s->launch || !s->launch->mem_bind)
         return;
-    s->memory = calloc(1, sizeof(*s->memory));
-    r = s->memory ? prepare_domains(s, s->memory, &err) : -ENOMEM;
-    if (r == 0)
-        r = membind_vars(&s->memory->want, set_var, &s->env);
+    r = s->sf->processors ? bind_memory(s, &err) : tell_wish(s, &err);
     if (r == 0)
         return;
     step_notice(s, "%s", err.text[0] ? err.text : strerror(-r));

@@ -45,6 +45,8 @@ def test_each_task_its_cpu(machine):
 def test_environment_says_it(machine):
     words = ["sh", "-c", "echo $SLURM_CPU_BIND $SLURM_CPU_BIND_TYPE $SLURM_CPU_BIND_LIST $SLURM_CPU_BIND_VERBOSE"]
     assert machine.run("srun", "-n1", "--cpu-bind=map_cpu:0", "--exclusive", *words).out == "quiet,map_cpu:0 map_cpu: 0 quiet\n"
+    assert machine.run("srun", "-n1", "--cpu-bind=mask_cpu:1", "--exclusive", *words).out == \
+        "quiet,mask_cpu:0x1 mask_cpu: 0x1 quiet\n"
     width = (machine.shape["CPUs"] + 3) // 4
     assert machine.run("srun", "-n1", "--cpu-bind=threads", *words).out == \
         f"quiet,mask_cpu:0x{1:0{width}X} mask_cpu: 0x{1:0{width}X} quiet\n"

@@ -100,3 +100,17 @@ def test_why_a_job_of_srun_alone_is_ended(c):
     assert srun.returncode == 143
     assert re.search(rf"\*\*\* STEP {job}\.0 ON node1 CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*\n", err), err
     assert c.wait_end(job)["JobState"] == "TIMEOUT"
+
+
+@pytest.mark.parametrize("option, word, listed, all_of_it", [
+    ("verbose", "", "", "verbose"), ("cores", "cores", "", "quiet,cores"), ("verbose,none", "none", "", "verbose,none"),
+    ("map_cpu:1,0*2", "map_cpu:", "1,0,0", "quiet,map_cpu:1,0,0"), ("v,mask_cpu:0x2,1", "mask_cpu:", "0x2,0x1", "verbose,mask_cpu:0x2,0x1")])
+def test_binding_that_was_asked_for(c, option, word, listed, all_of_it):
+    """Nodes that bind nothing still tell tasks, and steps within them, what was asked for."""
+    show = "echo $SLURM_CPU_BIND $SLURM_CPU_BIND_VERBOSE T=$SLURM_CPU_BIND_TYPE L=$SLURM_CPU_BIND_LIST"
+    how = "verbose" if all_of_it.startswith("verbose") else "quiet"
+    assert c.run("srun", "-n1", f"--cpu-bind={option}", "bash", "-c", f"{show}; srun --overlap -n1 bash -c '{show}'").out == \
+        f"{all_of_it} {how} T={word} L={listed}\n" * 2
+    assert c.run("srun", "-n1", "--mem-bind=verbose,prefer,map_mem:0", "bash", "-c",
+                 "echo $SLURM_MEM_BIND $SLURM_MEM_BIND_TYPE $SLURM_MEM_BIND_LIST $SLURM_MEM_BIND_PREFER").out == \
+        "verbose,prefer,map_mem:0 map_mem: 0 prefer\n"
