@@ -99,7 +99,7 @@ static int lock_server(struct turn *t, enum lock lock, bool take)
 
 static int open_server(struct turn *t, struct err *err)
 {
-    int r = sql_open(t->location, SQL_WRITE, &t->db, err);
+    int r = sql_open(t->location, SQL_ASK, &t->db, err);
 
     return r < 0 ? r : sql_exec(t->db, "SET SESSION wait_timeout=" TEXT(TURN_SILENCE_S));
 }

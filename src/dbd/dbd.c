@@ -20,6 +20,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "daemon/kiosk.h"
+#include "dbd/patience.h"
 #include "http/httphealth.h"
 #include "version.h"
 #include "wire/auth/auth.h"
@@ -79,6 +80,13 @@ static bool is_admin(void *ctx, uid_t uid)
     return uid == 0 || uid == d->slurm_uid;
 }
 
+bool dbd_has_server(const struct conf_dbd *conf)
+{
+    const char *type = conf_dbd_str(conf, CONF_DBD_STORAGE_TYPE);
+
+    return strcasecmp(type, "accounting_storage/mysql") == 0;
+}
+
 int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
                  char **ret_location)
 {
@@ -88,7 +96,7 @@ int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass
                                  .pass = pass,
                                  .database = conf_dbd_str(conf, CONF_DBD_STORAGE_LOC) };
 
-    if (strcasecmp(conf_dbd_str(conf, CONF_DBD_STORAGE_TYPE), "accounting_storage/mysql") == 0)
+    if (dbd_has_server(conf))
         return sql_mysql_location(&server, ret_location);
     *ret_location = strdup(server.database);
     return *ret_location ? 0 : -ENOMEM;
@@ -125,11 +133,11 @@ int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err)
         r = dbd_location(d->conf, hosts[i], pass, &locations[i]);
         if (r < 0 || n == 1)
             break; /* whether it answers will show */
-        r = sql_open(locations[i], SQL_WRITE, &db, err);
+        r = sql_open(locations[i], SQL_ASK, &db, err);
         *ret_reached = r == 0;
         best = r == 0 ? i : best;
         (void)sql_close(db); /* always NULL; each thread opens its own */
-        r = r == -ECONNREFUSED ? 0 : r;
+        r = r == -ECONNREFUSED || r == -ENOTCONN ? 0 : r; /* away, or silent */
     }
     if (pass)
         explicit_bzero(pass, strlen(pass));
@@ -364,6 +372,7 @@ int dbd_work(struct dbd *d, struct err *err)
 void dbd_rest(struct dbd *d)
 {
     atomic_store(&d->stopping, true);
+    patience_begin(d->patience);
     if (d->server)
         server_stop(d->server);
     d->kiosk = kiosk_close(d->kiosk);
@@ -372,6 +381,7 @@ void dbd_rest(struct dbd *d)
     d->health = httphealth_free(d->health); /* its thread asks the server */
     d->server = server_free(d->server);
     d->feeds = feeds_free(d->feeds);
+    patience_end(d->patience);
     d->working = false;
 }
 
@@ -379,6 +389,7 @@ void dbd_stop(struct dbd *d)
 {
     dbd_rest(d);
     d->turn = turn_free(d->turn);
+    d->patience = patience_free(d->patience);
     d->tls = tls_ctx_unref(d->tls);
     d->keys = auth_keys_free(d->keys);
     d->tokens = auth_tokens_free(d->tokens);

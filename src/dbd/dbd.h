@@ -1,8 +1,8 @@
 /* dbd.h - slurmdbd's parts; dbd/ only
  *
- * Threads: the server's I/O threads, the threads of serve.h, and the main thread.  The main thread
- * waits for signals and, where there are two daemons or two database servers, looks every second
- * which daemon works, and on which server (standby.c). */
+ * Threads: the server's I/O threads, the threads of serve.h, that of patience.h, and the main
+ * thread.  The main thread waits for signals and, where there are two daemons or two database
+ * servers, looks every second which daemon works, and on which server (standby.c). */
 #pragma once
 
 #include <pthread.h>
@@ -18,6 +18,7 @@
 struct auth_keys;
 struct auth_tokens;
 struct httphealth;
+struct patience;
 struct turn;
 struct feeds;
 struct serve;
@@ -47,12 +48,14 @@ struct dbd {
     struct httphealth *health; /* while it works */
     atomic_bool stopping;
     /* the main thread's */
-    struct turn *turn;     /* NULL: there is no other slurmdbd */
-    bool second;           /* DbdBackupHost */
-    bool working, failing; /* failing: the database does not answer; the log has said so */
-    unsigned asked;        /* how many times the database said that it is our turn */
+    struct patience *patience; /* NULL: the database is a file */
+    struct turn *turn;         /* NULL: there is no other slurmdbd */
+    bool second;               /* DbdBackupHost */
+    bool working, failing;     /* failing: the database does not answer; the log has said so */
+    unsigned asked;            /* how many times the database said that it is our turn */
 };
 
+bool dbd_has_server(const struct conf_dbd *conf); /* StorageType is a server's */
 /* StorageType, StorageHost ... as a location (acct/sql/sql.h). */
 int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
                  char **ret_location);

@@ -18,6 +18,7 @@
 #include "daemon/kiosk.h"
 #include "dbd/dbd.h"
 #include "dbd/debug.h"
+#include "dbd/patience.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
 #include "conf/tls/conf_tls.h"
@@ -241,6 +242,11 @@ static int serve_store(void *ctx, int ready_fd, struct err *err)
 
     daemon_block_signals();
     logflags_set(conf_dbd_str(d->conf, CONF_DBD_DEBUG_FLAGS));
+    if (dbd_has_server(d->conf)) {
+        r = patience_new(&d->patience);
+        if (r < 0)
+            return err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
+    }
     r = standby_begin(d, err);
     if (r < 0)
         return r;

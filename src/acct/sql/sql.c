@@ -115,6 +115,11 @@ struct sql *sql_close(struct sql *db)
     return NULL;
 }
 
+void sql_hang_up(bool on)
+{
+    sql_mysql_hang_up(on);
+}
+
 const char *sql_name(const struct sql *db)
 {
     return db->name;

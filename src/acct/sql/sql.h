@@ -42,6 +42,7 @@ enum sql_engine { SQL_SQLITE, SQL_MYSQL };
 enum sql_mode {
     SQL_WRITE, /* made when missing; SQLite: one writer at a time */
     SQL_READ,  /* -ENOENT: no such file */
+    SQL_ASK,   /* as SQL_WRITE, but a server that is silent for some seconds is given up */
 };
 
 struct sql_server {
@@ -63,6 +64,12 @@ int sql_open(const char *location, enum sql_mode mode, struct sql **ret_db, stru
 /* Ends it and frees the statements still there; an open transaction is undone.  Always NULL. */
 struct sql *sql_close(struct sql *db);
 DEFINE_CLEANUP(struct sql *, sql_close)
+
+/* For a process that must end, or leave a server, and may have threads that wait for it: while
+ * `on`, its connections to servers are ended, those of other threads too, and none can be opened
+ * (-ENOTCONN).  What a statement did that was not answered is unknown, as when a server goes
+ * away.  Any thread.  Files are not touched; without a connector nothing is to be done. */
+void sql_hang_up(bool on);
 
 enum sql_engine sql_engine(const struct sql *db);
 const char *sql_error(const struct sql *db); /* of the last failure; borrowed */

@@ -48,5 +48,6 @@ struct sql_stmt {
 };
 
 int sql_sqlite_open(const char *path, enum sql_mode mode, struct sql **ret_db, struct err *err);
+void sql_mysql_hang_up(bool on);
 int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct sql **ret_db,
                    struct err *err);

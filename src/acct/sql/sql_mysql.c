@@ -8,8 +8,10 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <mysql.h>
 #include <errmsg.h>
@@ -39,10 +41,20 @@
     X(mysql_stmt_init) X(mysql_stmt_prepare) X(mysql_stmt_bind_param) X(mysql_stmt_execute) \
     X(mysql_stmt_bind_result) X(mysql_stmt_result_metadata) X(mysql_stmt_fetch) \
     X(mysql_stmt_fetch_column) X(mysql_stmt_free_result) X(mysql_stmt_close) X(mysql_stmt_errno) \
-    X(mysql_stmt_error) X(mysql_stmt_affected_rows) X(mysql_stmt_param_count)
+    X(mysql_stmt_error) X(mysql_stmt_affected_rows) X(mysql_stmt_param_count) X(mysql_get_socket)
 /* clang-format on */
 
+struct maria;
+
+/* All connections, for sql_hang_up(). */
+struct lines {
+    pthread_mutex_t lock;
+    struct maria *first;
+    bool hung_up;
+};
+
 struct connector {
+    struct lines *lines;
 #define X(name) __typeof__(name) *name;
     CALLS(X)
 #undef X
@@ -55,6 +67,12 @@ static void *load_connector(void)
 
     if (!api)
         return NULL;
+    api->lines = calloc(1, sizeof(*api->lines));
+    if (!api->lines) {
+        free(api);
+        return NULL;
+    }
+    pthread_mutex_init(&api->lines->lock, NULL);
     const struct loadlib_symbol symbols[] = {
 #define X(name) { #name, &api->name },
         CALLS(X)
@@ -73,6 +91,8 @@ struct maria {
     struct sql base;
     const struct connector *api;
     MYSQL *my;
+    struct maria *next; /* of struct lines; under its lock, as is fd */
+    int fd;
     char error[ERR_TEXT_MAX];
 };
 
@@ -138,6 +158,63 @@ static int note_failure(struct maria *m, unsigned code, const char *text)
     return errno_of(code, text);
 }
 
+/* ---- hanging up ------------------------------------------------------------------------------ */
+
+/* Before a connection ends: its descriptor may be another's then. */
+static void leave_line(struct maria *m)
+{
+    struct lines *lines = m->api->lines;
+
+    pthread_mutex_lock(&lines->lock);
+    for (struct maria **at = &lines->first; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            break;
+        }
+    m->next = NULL;
+    pthread_mutex_unlock(&lines->lock);
+}
+
+/* False: none may be opened now. */
+static bool may_connect(const struct maria *m)
+{
+    bool may;
+
+    pthread_mutex_lock(&m->api->lines->lock);
+    may = !m->api->lines->hung_up;
+    pthread_mutex_unlock(&m->api->lines->lock);
+    return may;
+}
+
+/* Once it is connected: what hung up meanwhile did not see it. */
+static void enter_line(struct maria *m)
+{
+    struct lines *lines = m->api->lines;
+
+    pthread_mutex_lock(&lines->lock);
+    m->fd = (int)m->api->mysql_get_socket(m->my);
+    m->next = lines->first;
+    lines->first = m;
+    if (lines->hung_up)
+        (void)shutdown(m->fd, SHUT_RDWR); /* it may have ended already */
+    pthread_mutex_unlock(&lines->lock);
+}
+
+void sql_mysql_hang_up(bool on)
+{
+    const struct connector *api = processonce(load_connector);
+
+    if (!api)
+        return;
+    pthread_mutex_lock(&api->lines->lock);
+    api->lines->hung_up = on;
+    for (const struct maria *m = api->lines->first; on && m; m = m->next)
+        (void)shutdown(m->fd, SHUT_RDWR); /* likewise */
+    pthread_mutex_unlock(&api->lines->lock);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
 static int run_query(struct maria *m, const char *text, size_t len)
 {
     if (m->api->mysql_real_query(m->my, text, len))
@@ -174,6 +251,7 @@ static void maria_close(struct sql *db)
 {
     struct maria *m = (struct maria *)db;
 
+    leave_line(m);
     if (m->my)
         m->api->mysql_close(m->my);
     free(m->base.name);
@@ -483,16 +561,20 @@ _Static_assert(SQL_KEY_MAX == 190, "as in the word");
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int connect_to(struct maria *m, const struct sql_server *to, const char *host,
-                      const char *database)
+                      const char *database, enum sql_mode mode)
 {
-    const unsigned connect_s = CONNECT_TIMEOUT_S, answer_s = ANSWER_TIMEOUT_S;
+    const unsigned connect_s = CONNECT_TIMEOUT_S,
+                   answer_s = mode == SQL_ASK ? CONNECT_TIMEOUT_S : ANSWER_TIMEOUT_S;
     bool is_path = host && host[0] == '/';
 
+    leave_line(m);
     if (m->my)
         m->api->mysql_close(m->my);
     m->my = m->api->mysql_init(NULL);
     if (!m->my)
         return -ENOMEM;
+    if (!may_connect(m))
+        return note_failure(m, CR_SERVER_LOST, "the connections were ended");
     /* options are taken or left: none can be refused */
     (void)m->api->mysql_options(m->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
     (void)m->api->mysql_options(m->my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
@@ -501,6 +583,7 @@ static int connect_to(struct maria *m, const struct sql_server *to, const char *
     if (!m->api->mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
                                     to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
         return note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));
+    enter_line(m);
     return 0;
 }
 
@@ -510,11 +593,11 @@ static int connect_database(struct maria *m, const struct sql_server *to, const 
 {
     struct strbuf sb = STRBUF_INIT;
     _cleanup_free_ char *text = NULL;
-    int r = connect_to(m, to, host, to->database);
+    int r = connect_to(m, to, host, to->database, mode);
 
-    if (r == 0 || mode != SQL_WRITE || !m->my || m->api->mysql_errno(m->my) != ER_BAD_DB_ERROR)
+    if (r == 0 || mode == SQL_READ || !m->my || m->api->mysql_errno(m->my) != ER_BAD_DB_ERROR)
         return r;
-    r = connect_to(m, to, host, NULL);
+    r = connect_to(m, to, host, NULL, mode);
     if (r < 0)
         return r;
     strbuf_addf(&sb, "CREATE DATABASE IF NOT EXISTS `%s`", to->database);

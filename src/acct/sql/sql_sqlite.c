@@ -223,7 +223,7 @@ int sql_sqlite_open(const char *path, enum sql_mode mode, struct sql **ret_db, s
         return -ENOMEM;
     l->base.ops = &ops;
     l->base.name = strdup(path);
-    if (mode == SQL_WRITE)
+    if (mode != SQL_READ)
         make_private(path); /* whatever fails there fails below, with a sentence */
     if (!l->base.name || sqlite3_open_v2(path, &l->db, flags, NULL) != SQLITE_OK) {
         r = l->db ? error_of(l->db) : -ENOMEM;

@@ -4,7 +4,10 @@
 #include "maria_util.h"
 #include "sql_cases.h"
 
+#include <pthread.h>
+
 #include "acct/sql/db.h"
+#include "base/timefmt.h"
 
 static struct maria_server server;
 
@@ -218,6 +221,46 @@ static void test_schema(void **state)
     assert_non_null(strstr(err.text, "newer release"));
 }
 
+static void *ask_long(void *arg)
+{
+    return (void *)(intptr_t)sql_exec(arg, "SELECT SLEEP(100)");
+}
+
+/* Who waits for the server goes on with an error; none is opened until it is allowed again. */
+static void test_hang_up(void **state)
+{
+    struct world *w = *state;
+    struct sql *db, *other = NULL;
+    struct err err = { .text = "" };
+    int64_t running = 0, began = now_mono_us();
+    pthread_t thread;
+    void *r;
+
+    NEEDS_SERVER();
+    db = open_plain(w);
+    assert_int_equal(sql_open(w->db, SQL_READ, &other, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_long, other), 0);
+    while (!running)
+        assert_int_equal(sql_get(db,
+                                 "SELECT count(*) FROM information_schema.processlist"
+                                 " WHERE info='SELECT SLEEP(100)'",
+                                 0, &running),
+                         0);
+    sql_hang_up(true);
+    assert_int_equal(pthread_join(thread, &r), 0);
+    assert_int_equal((intptr_t)r, -ENOTCONN);
+    assert_true(now_mono_us() - began < 60 * USEC_PER_SEC);
+    assert_int_equal(sql_exec(db, "SELECT 1"), -ENOTCONN);
+    assert_null(sql_close(other));
+    assert_int_equal(sql_open(w->db, SQL_ASK, &other, &err), -ENOTCONN);
+    assert_non_null(strstr(err.text, "the connections were ended"));
+    sql_hang_up(false);
+    assert_int_equal(sql_open(w->db, SQL_ASK, &other, NULL), 0);
+    assert_int_equal(sql_exec(other, "SELECT 1"), 0);
+    assert_null(sql_close(db));
+    assert_null(sql_close(other));
+}
+
 /* The last one: the server goes away under a connection. */
 static void test_gone(void **state)
 {
@@ -254,7 +297,7 @@ int main(void)
         ON_SERVER(test_types),    ON_SERVER(test_transactions), ON_SERVER(test_cancel),
         ON_SERVER(test_numbers),  ON_SERVER(test_long_columns), ON_SERVER(test_locked),
         ON_SERVER(test_mistakes), ON_SERVER(test_rights),       ON_SERVER(test_schema),
-        ON_SERVER(test_gone),
+        ON_SERVER(test_hang_up),  ON_SERVER(test_gone),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
