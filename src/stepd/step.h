@@ -104,6 +104,7 @@ struct inbuf {
 };
 
 struct labelfile;
+struct userwrites;
 
 struct task {
     uint32_t rank;        /* global */
@@ -187,6 +188,7 @@ struct step {
     size_t fds_room;
     uint8_t *chunk; /* STEP_CHUNK, for what tasks write; NULL: not yet */
     struct aid aid;
+    struct userwrites *userwrites; /* NULL: not yet */
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     bool attached_parting[STEP_ATTACHED];   /* it has its answer, and is told no more */

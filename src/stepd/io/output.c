@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "stepd/io/userfile.h"
 #include "stepd/io/usermount.h"
+#include "stepd/io/userwrite.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 
@@ -208,7 +209,13 @@ void output_tell(const struct step *s, int fd, const char *text, size_t len)
     char path[32];
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0)
+        return;
+    if (usermount_has(fd)) { /* even to ask what it is may block */
+        userwrite_text(s, fd, text, len);
+        return;
+    }
+    if (fstat(fd, &st) < 0)
         return;
     if (S_ISREG(st.st_mode)) {
         tell_file(s, fd, text, len);

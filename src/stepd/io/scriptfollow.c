@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stepd/io/usermount.h"
 #include "stepd/step.h"
 
 struct follow {
@@ -23,13 +24,13 @@ struct follow {
     bool behind; /* there may be more to read */
 };
 
-/* Open what fd is, once more and as the user. */
+/* Open what fd is, once more and as the user; not where a program of his would answer. */
 static int reopen_file(struct step *s, int fd, struct stat *ret_st)
 {
     char path[32];
     int again;
 
-    if (fd < 0 || output_as_user(s) < 0)
+    if (fd < 0 || usermount_has(fd) || output_as_user(s) < 0)
         return -1;
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     again = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -59,7 +60,8 @@ static bool same_file(int a, int b)
 {
     struct stat x, y;
 
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return !usermount_has(a) && !usermount_has(b) && fstat(a, &x) == 0 && fstat(b, &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 void follow_begin(struct step *s)

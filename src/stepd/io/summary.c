@@ -15,6 +15,7 @@
 #include "base/timefmt.h"
 #include "stepd/shared/helper.h"
 #include "stepd/shared/spool.h"
+#include "stepd/io/usermount.h"
 #include "stepd/step.h"
 
 #define SUMMARY_LIMIT_US (20 * USEC_PER_SEC)
@@ -74,7 +75,9 @@ bool summary_begin(struct step *s)
     if (s->summarized || !s->sf->has_summary || !s->sf->summary || !s->started)
         return false;
     s->summarized = true;
-    if (s->out_fd < 0 || fstat(s->out_fd, &st) < 0 || !S_ISREG(st.st_mode))
+    /* a program of the user may serve it: even to ask what it is may block */
+    if (s->out_fd < 0 ||
+        (!usermount_has(s->out_fd) && (fstat(s->out_fd, &st) < 0 || !S_ISREG(st.st_mode))))
         return false;
     if (start_writer(s) < 0)
         s->summary_pid = 0; /* the job has lost a convenience, not more */

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +59,23 @@ static int mount_of(int fd, uint64_t *ret)
     return 0;
 }
 
+/* A pipe or a socket without a name is the kernel's own. */
+static bool is_nameless(int fd)
+{
+    char path[sizeof("/proc/self/fd/-2147483648")], text[16];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return readlink(path, text, sizeof(text)) > 0 && text[0] != '/';
+}
+
 bool usermount_has(int fd)
 {
     _cleanup_free_ char *mounts = NULL;
     uint64_t mount;
     size_t len;
 
+    if (is_nameless(fd))
+        return false;
     return mount_of(fd, &mount) < 0 ||
            readfile("/proc/self/mountinfo", MOUNTS_MOST, &mounts, &len) < 0 ||
            usermount_serves(mounts, mount);
@@ -102,4 +115,20 @@ int usermount_open(int folder, const char *name, int flags)
     int fd = open_resolved(folder, name, &how);
 
     return fd == -ELOOP || fd == -EXDEV ? -EAGAIN : fd;
+}
+
+void usermount_close(int fd)
+{
+    if (usermount_has(fd)) {
+        /* like fork(), but the descriptors are common: it is taken out of ours, too */
+        long pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, 0L);
+
+        if (pid == 0) {
+            (void)syscall(SYS_close, fd);
+            (void)syscall(SYS_exit_group, 0);
+        }
+        if (pid > 0)
+            return;
+    }
+    (void)close(fd); /* nothing of ours was in it */
 }

@@ -15,6 +15,10 @@ bool usermount_serves(const char *mountinfo, uint64_t mount_id);
 /* Does a program of a user serve what fd stands for?  True also when that cannot be found out. */
 bool usermount_has(int fd);
 
+/* close(2), which asks such a program too: then it is done by a child, for which nobody waits but
+ * the end of the step.  Anything of the caller's was written before, or does not matter. */
+void usermount_close(int fd);
+
 /* An O_PATH descriptor of a folder that the caller may enter, found without waiting for anybody;
  * ask usermount_has() before anything else is done with it, and close it.  -EAGAIN: finding it
  * takes a wait, maybe one without an end.  Other negative errno: no folder that may be entered. */

@@ -29,6 +29,8 @@
 #include "stepd/use/procscan.h"
 #include "stepd/nicservice.h"
 #include "stepd/nssserve.h"
+#include "stepd/io/usermount.h"
+#include "stepd/io/userwrite.h"
 #include "stepd/task/gpu.h"
 #include "stepd/task/memory.h"
 #include "stepd/task/mpi.h"
@@ -681,6 +683,10 @@ static void step_done(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         io_close_task(s, &s->tasks[i]);
     s->srun = client_free(s->srun);
+    if (s->out_fd >= 0)
+        usermount_close(s->out_fd);
+    if (s->err_fd >= 0)
+        usermount_close(s->err_fd);
     nssserve_done(s);
     mpi_stop(s);
     bind_done(s);
@@ -691,6 +697,7 @@ static void step_done(struct step *s)
     extern_done(s);
     gather_done(s);
     gpu_done(s);
+    s->userwrites = userwrite_free(s->userwrites);
     envlist_done(&s->env);
     free(s->login_env);
     free(s->fds);
@@ -706,6 +713,8 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     struct step s;
     int r = step_init(&s, sf, ctl_fd, srun_fd, plug_ops);
 
+    if (r == 0)
+        r = userwrite_new(&s.userwrites);
     if (r < 0)
         return r;
     s.cg.watch_fd = -1;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "stepd/io/usermount.h"
 #include "stepd/step.h"
 
 #define USERS_LIMIT_US (5 * USEC_PER_SEC)
@@ -41,7 +42,7 @@ void epilog_keep(struct task *t, int err_fd)
 static void close_stream(struct task *t)
 {
     if (t->epilog.err_fd >= 0)
-        (void)close(t->epilog.err_fd); /* written line by line: nothing is left to fail */
+        usermount_close(t->epilog.err_fd); /* written line by line: nothing is left to fail */
     t->epilog.err_fd = -1;
 }
 

@@ -19,6 +19,7 @@
 #include "base/timefmt.h"
 #include "stepd/io/labelfile.h"
 #include "stepd/io/usermount.h"
+#include "stepd/io/userwrite.h"
 #include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
 #include "stepd/nicservice.h"
@@ -45,7 +46,7 @@ static void streams_done(struct streams *st)
         (void)close(st->null_fd);
     for (int i = 0; i < 3; i++)
         if (st->shared[i] >= 0)
-            (void)close(st->shared[i]);
+            usermount_close(st->shared[i]);
 }
 
 static bool append_mode(const struct step *s, const char *mode)
@@ -368,7 +369,7 @@ static void launch_batch(struct step *s)
     }
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0 && (i != 2 || fds[2] != fds[1]))
-            (void)close(fds[i]);
+            usermount_close(fds[i]);
 }
 
 /* ---- tasks of srun --------------------------------------------------------------------------- */
@@ -399,7 +400,11 @@ static int label_stream(struct step *s, struct task *t, int i, int fd)
     uint32_t tasks = l->has_het_tasks ? l->het_tasks : s->sf->step->num_tasks;
     struct stat st;
 
-    if (fd < 0 || !l->has_label || !l->label || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    if (fd < 0 || !l->has_label || !l->label)
+        return fd;
+    if (usermount_has(fd))
+        return userwrite_lines(s, t, fd, tasks);
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return fd;
     t->file[i] = labelfile_new(fd, t->rank, tasks);
     return t->file[i] ? out_pipe(t, i) : -ENOMEM;
@@ -468,7 +473,9 @@ static void keep_notices(struct step *s, int err_fd)
 {
     struct stat st;
 
-    if (!s->srun && s->err_fd < 0 && fstat(err_fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (s->srun || s->err_fd >= 0 || err_fd < 0)
+        return;
+    if (usermount_has(err_fd) || (fstat(err_fd, &st) == 0 && S_ISREG(st.st_mode)))
         s->err_fd = dup_fd(err_fd); /* < 0: they are told to nobody */
 }
 
@@ -615,7 +622,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     child_release(&c);
     for (int i = 0; i < 3; i++)
         if (c.fds[i] >= 0)
-            (void)close(c.fds[i]);
+            usermount_close(c.fds[i]);
 }
 
 static void launch_tasks(struct step *s)

@@ -21,6 +21,7 @@
 #include "stepd/xdisplay.h"
 #include "stepd/step.h"
 #include "stepd/nicservice.h"
+#include "stepd/io/userwrite.h"
 #include "stepd/task/taskepilog.h"
 
 #define SWEEP_FIRST_US 2000
@@ -230,6 +231,20 @@ static pid_t next_ended(struct step *s, int *ret_status, struct rusage *ret_ru)
     return wait4(si.si_pid, ret_status, WNOHANG, ret_ru);
 }
 
+/* A process of the user's wrote for us, and has ended. */
+static bool writer_reaped(struct step *s, pid_t pid, int status)
+{
+    const struct task *t;
+    int r;
+
+    if (!userwrite_reaped(s->userwrites, pid, status, &t, &r))
+        return false;
+    if (t && r < 0)
+        s->on->file_failed(s, t, r);
+    s->deadline_mono_us = now_mono_us(); /* look again at what there is */
+    return true;
+}
+
 /* False: there are children left. */
 static bool reap_children(struct step *s)
 {
@@ -243,7 +258,8 @@ static bool reap_children(struct step *s)
             return true;
         if (pid == 0)
             return false;
-        if (await_reaped(s, pid, status) || xdisplay_reaped(s, pid))
+        if (await_reaped(s, pid, status) || xdisplay_reaped(s, pid) ||
+            writer_reaped(s, pid, status))
             continue; /* its use is not the job's */
         if (nics_reaped(s, pid)) {
             s->deadline_mono_us = now_mono_us(); /* look again at what there is */
@@ -292,6 +308,16 @@ static bool helpers_run(const struct step *s, int64_t now_mono)
     return epilog_runs(s) || xdisplay_busy(s);
 }
 
+/* What the tasks have left them, processes of the user may still write. */
+static bool writers_run(struct step *s, int64_t now_mono)
+{
+    int64_t until = userwrite_until(s->userwrites, now_mono);
+
+    if (until)
+        s->deadline_mono_us = until;
+    return until != 0;
+}
+
 static void note_unkillable(struct step *s, int64_t now_mono)
 {
     int64_t limit_s = s->sf->has_unkillable_s ? s->sf->unkillable_s : 60;
@@ -312,6 +338,7 @@ static void sweep_processes(struct step *s, int64_t now_mono)
     note_unkillable(s, now_mono);
     if (!failpoint("stepd-no-kill"))
         (void)stepcg_signal(s, SIGKILL); /* wait(2) decides when it is enough */
+    userwrite_kill(s->userwrites);
     if (s->ext)
         extern_signal(s, SIGKILL);
     s->deadline_mono_us = now_mono + MIN(pause, (int64_t)SWEEP_MAX_US);
@@ -338,7 +365,7 @@ void step_timers(struct step *s, int64_t now_mono)
         return;
     epilog_timers(s, now_mono);
     if (s->n_running == 0) {
-        if (helpers_run(s, now_mono))
+        if (helpers_run(s, now_mono) || writers_run(s, now_mono))
             return;
         if (step_reap(s))
             s->swept = true;

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -62,31 +63,62 @@ def test_notices(c, file):
     assert not has_bit(file)
 
 
-LOOKUP, INIT, ENOENT, ENOSYS = 1, 26, 2, 38
-HEAD, ANSWER = struct.Struct("=IIQQIIII"), struct.Struct("=IiQ")
+LOOKUP, FORGET, GETATTR, SETATTR, OPEN, WRITE, RELEASE, FLUSH, INIT, INTERRUPT, FORGETS = 1, 2, 3, 4, 14, 16, 18, 25, 26, 36, 42
+ENOENT, ENOSYS, ALWAYS = 2, 38, 1 << 30
+HEAD, ANSWER, WRITTEN = struct.Struct("=IIQQIIII"), struct.Struct("=IiQ"), struct.Struct("=QQIIQII")
+
+
+def attributes(node):
+    """1 is the folder, all else an empty file."""
+    return struct.pack("=QQQQQQIIIIIIIIII", node, 0, 0, 0, 0, 0, 0, 0, 0, 0o040777 if node == 1 else 0o100666, 1, 0, 0, 0, 4096, 0)
+
+
+def body_of(op, node, message):
+    """What is answered; None: that there is no such request."""
+    if op == INIT:
+        return struct.pack("=IIIIHHIIHH", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0) + bytes(28)
+    if op == LOOKUP:
+        return struct.pack("=QQQQII", 2, 0, ALWAYS, ALWAYS, 0, 0) + attributes(2)
+    if op in (GETATTR, SETATTR):
+        return struct.pack("=QII", ALWAYS, 0, 0) + attributes(node)
+    if op == WRITE:
+        return struct.pack("=II", WRITTEN.unpack_from(message, HEAD.size)[2], 0)
+    return {OPEN: bytes(16), RELEASE: b""}.get(op)
 
 
 class Served:
     """A folder of a file system that USER serves.  Its program tells as often as `missing` says that a name is not there;
-    then it takes no request any more, and `silent` is true when one waits.  One that it takes could not be killed."""
+    then it takes no request any more, and `silent` is true when one waits.  One that it takes could not be killed.
+    With has_file any name is that of one file: `text` is what was written there, `is_open` that it is open.  With hold
+    no request is taken from then on."""
 
     def __init__(self, folder, fd):
         self.folder, self.fd, self.missing, self.silent = folder, fd, 0, False
-        self.began = False
+        self.began, self.has_file, self.hold, self.is_open, self.text = False, False, False, False, b""
         threading.Thread(target=self.serve, daemon=True).start()
 
+    def takes(self):
+        return not self.began or self.missing > 0 or (self.has_file and not (self.hold and self.is_open))
+
     def serve(self):
-        while select.select([self.fd], [], [])[0] and not (self.began and not self.missing):
+        while select.select([self.fd], [], [])[0] and self.takes():
             try:
                 message = os.read(self.fd, 1 << 20)
             except OSError:
                 return  # unmounted
-            _, op, unique, *_ = HEAD.unpack_from(message)
-            body = struct.pack("=IIIIHHIIHH", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0) + bytes(28) if op == INIT else b""
-            error = 0 if op == INIT else ENOENT if op == LOOKUP else ENOSYS
+            _, op, unique, node, *_ = HEAD.unpack_from(message)
+            body = body_of(op, node, message) if op == INIT or self.has_file else None
+            if body is not None and op == WRITE:
+                self.text += message[HEAD.size + WRITTEN.size:]
+            error = 0 if body is not None else ENOENT if op == LOOKUP else ENOSYS
+            body = body or b""
+            if op in (FORGET, FORGETS, INTERRUPT):
+                continue  # without an answer
+            with suppress(FileNotFoundError):  # who asked has ended
+                os.write(self.fd, ANSWER.pack(ANSWER.size + len(body), -error, unique) + body)
             self.began = self.began or op == INIT
             self.missing -= op == LOOKUP
-            os.write(self.fd, ANSWER.pack(ANSWER.size + len(body), -error, unique) + body)
+            self.is_open = self.is_open or op == FLUSH  # of who has opened it; the kernel asks for none any more
         self.silent = True
 
 
@@ -198,3 +230,34 @@ def test_a_program_that_is_gone(c, served):
     job = int(as_user(c, "sbatch", "--parsable", "-o", out, "--wrap", f"srun {served.folder}/program"))
     wait_until(lambda: served.silent, "its first line is looked for")
     ends_all_the_same(c, job)
+
+
+# ---- what the step daemon has to write there
+
+def test_a_notice_for_a_file_that_takes_nothing(c, served):
+    served.has_file = served.hold = True
+    job = int(as_user(c, "sbatch", "--parsable", "-o", "/dev/null", "-e", served.folder / "err", "--wrap", "exec sleep 300"))
+    c.wait_state(job, "RUNNING")
+    wait_until(lambda: served.is_open, "its error output is open")
+    ends_all_the_same(c, job)
+    assert served.silent
+
+
+def test_labelled_lines_for_a_file_that_takes_nothing(c, served):
+    served.has_file = served.hold = True
+    job = int(as_user(c, "sbatch", "--parsable", "-o", "/dev/null", "--wrap",
+                      f"srun -n1 -l -o {served.folder}/out-%t bash -c 'echo x; exec sleep 300'"))
+    wait_until(lambda: served.silent, "a line is to be written")
+    ends_all_the_same(c, job)
+
+
+def test_labelled_lines_and_notices_that_are_taken(c, served):
+    served.has_file = True
+    as_user(c, "srun", "-n2", "-l", "-o", served.folder / "out-%t", "printf", r"one\ntwo\nhalf")
+    assert sorted(served.text.decode().splitlines()) == ["0: half", "0: one", "0: two", "1: half", "1: one", "1: two"]
+    served.text = b""
+    job = int(as_user(c, "sbatch", "--parsable", "-o", served.folder / "out", "--wrap", "echo begun; exec sleep 300"))
+    wait_until(lambda: served.text == b"begun\n", "the script writes there itself")
+    as_user(c, "scancel", job)
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+    wait_until(lambda: "CANCELLED" in served.text.decode(), "the step daemon, too")

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "stepd/io/usermount.h"
@@ -70,13 +72,32 @@ static void test_descriptors(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* What has no name is the kernel's own; a descriptor is closed in any case. */
+static void test_close(void **state)
+{
+    int p[2], fd;
+
+    (void)state;
+    assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+    assert_false(usermount_has(p[1]));
+    usermount_close(p[0]);
+    usermount_close(p[1]);
+    assert_int_equal(fcntl(p[0], F_GETFD), -1);
+    assert_int_equal(fcntl(p[1], F_GETFD), -1);
+    assert_int_equal(waitpid(-1, NULL, 0), -1); /* no child was needed */
+    fd = memfd_create("nowhere", MFD_CLOEXEC);  /* of a file system that is mounted nowhere */
+    assert_true(fd >= 0 && usermount_has(fd));
+    usermount_close(fd);
+    assert_true(waitpid(-1, NULL, 0) > 0);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_others),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_unknown), cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_close),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
