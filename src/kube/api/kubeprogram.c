@@ -132,11 +132,16 @@ static bool is_given_back(const struct kubeprogram *p)
     return !kubelease_is_held(p->lease);
 }
 
+static bool finish_calls(struct kubeprogram *p)
+{
+    kubeloop_set_phase(p->loop, KUBELOOP_FINISHING);
+    return wait_for(p, is_answered, FINISH_US);
+}
+
 static void leave_role(struct kubeprogram *p)
 {
     kubelease_end(p->lease);
-    kubeloop_set_phase(p->loop, KUBELOOP_FINISHING);
-    if (wait_for(p, is_answered, FINISH_US)) {
+    if (finish_calls(p)) {
         kubeloop_set_phase(p->loop, KUBELOOP_CLOSED);
         kubelease_give_back(p->lease);
         if (wait_for(p, is_given_back, GIVE_BACK_US))
@@ -144,6 +149,16 @@ static void leave_role(struct kubeprogram *p)
     }
     if (!p->lost)
         log_info("lease %s is not given back: not all was answered", p->name);
+}
+
+/* A clean end: its work is done by nobody else meanwhile, but what a pod or a job has been promised
+ * is not left half done. */
+static void end_cleanly(struct kubeprogram *p)
+{
+    if (p->lease && kubelease_is_held(p->lease))
+        leave_role(p);
+    else if (!p->lease && p->begun && !finish_calls(p) && !p->lost)
+        log_info("not all that was sent has been answered");
 }
 
 void kubeprogram_hang_up(struct kubeprogram *p)
@@ -174,8 +189,8 @@ int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *
         log_fatal("%s", err.text);
     else
         r = kubeprogram_run(p);
-    if (r == 0 && !p->lost && p->lease && kubelease_is_held(p->lease))
-        leave_role(p);
+    if (r == 0 && !p->lost)
+        end_cleanly(p);
     end(p->ctx);
     curl_global_cleanup();
     return r < 0 || p->lost;

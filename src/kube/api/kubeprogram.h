@@ -51,8 +51,9 @@ void kubeprogram_end(struct kubeprogram *p);
 /* The life of a program: begin(), the loop, end().  A failure of begin() is logged; end() frees
  * what there is in every case.  Both get p->ctx.  The exit status.
  *
- * A clean end of the lease's holder: bindings that wait are sent, what was sent is answered, and
- * the lease is given back, so that the next holder begins at once.  Where that takes too long the
- * lease runs out by itself: what was sent may still be done. */
+ * A clean end of the lease's holder, or of a program without a lease: bindings that wait are sent
+ * and what was sent is answered, for some seconds at most.  Then the lease is given back, so that
+ * the next holder begins at once.  Where that takes too long the lease runs out by itself: what was
+ * sent may still be done. */
 int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *err),
                      void (*end)(void *ctx));
