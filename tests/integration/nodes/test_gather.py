@@ -15,11 +15,12 @@ PROGRAMS = ROOT / "tests" / "integration" / "programs"
 
 
 def machine(c, files):
-    """Files of the machine that the nodes of c are on."""
+    """Files of the machine that the nodes of c are on.  As with the kernel's, nobody reads one that is half written."""
     for name, text in files.items():
-        path = c.dir / "machine" / name
+        path, new = c.dir / "machine" / name, c.dir / "new"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n")
+        new.write_text(f"{text}\n")
+        new.rename(path)
 
 
 def rapl(joule):

@@ -160,8 +160,10 @@ def test_node_without_answer_delays_the_end_by_kill_wait(make_cluster):
 
 def test_srun_gives_up_a_node_without_answer(make_cluster):
     c = make_cluster(nodes=2, conf="KillWait=2\nMessageTimeout=2")
-    srun = c.popen("srun", "-N2", "bash", "-c", "touch up-$SLURM_NODEID; exec sleep 1000", stderr=subprocess.PIPE)
-    srun_ready(c, "up-", 2)
+    # a step daemon tells of its tasks' start before it brings their output
+    with open(c.work / "told", "w") as told:
+        srun = c.popen("srun", "-N2", "bash", "-c", "echo up; exec sleep 1000", stdout=told, stderr=subprocess.PIPE)
+    wait_until(lambda: (c.work / "told").read_text() == "up\nup\n", "srun knows that both run")
     step = c.run("squeue", "-s", "-h", "-o", "%i").out.split()[0]
     with stopped(daemon_of(c, step, "node2")):
         c.run("scancel", step.split(".")[0])
