@@ -28,6 +28,8 @@ from pathlib import Path
 
 import pytest
 
+from alone import pytest_configure  # noqa: F401  a hook
+
 import loginfiles  # noqa: F401  (before any thread)
 
 HERE = Path(__file__).resolve().parent
