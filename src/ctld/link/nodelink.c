@@ -19,6 +19,7 @@ struct nodelink {       /* of one node */
     int64_t lost_us;    /* ... since then; 0 = it never was */
     int64_t unknown_us; /* its state was first seen to be UNKNOWN then; 0: it is another */
     int64_t heard_us;   /* of the monotonic clock: the node's last word */
+    int64_t order_us;   /* likewise: when it was last to read its files anew; 0: never */
     uint32_t beat_s;    /* it has been asked to say something so often; 0: not yet */
     bool deferred;      /* it is to register again once no job holds it */
     bool has_files;     /* it has its configuration from us ... */
@@ -147,6 +148,19 @@ void node_link_heard(struct ctld *ctld, const struct node *n)
     link_of(ctld, n)->heard_us = now_mono_us();
 }
 
+void node_link_reread(struct ctld *ctld, const struct node *n)
+{
+    link_of(ctld, n)->order_us = now_mono_us();
+    (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL); /* or later: behind */
+}
+
+bool node_link_is_behind(struct ctld *ctld, const struct node *n)
+{
+    const struct nodelink *l = link_of(ctld, n);
+
+    return l->order_us && l->heard_us <= l->order_us;
+}
+
 void node_links_wake(struct ctld *ctld)
 {
     struct nodelinks *links = ctld->links;
@@ -263,6 +277,8 @@ void node_link_set(struct ctld *ctld, struct node *n, struct conn *conn)
     }
     if (l->conn)
         conn_unref(l->conn);
-    *l = (struct nodelink){ .conn = conn_ref(conn) };
+    *l = (struct nodelink){ .conn = conn_ref(conn),
+                            .heard_us = l->heard_us,
+                            .order_us = l->order_us };
     must_do(idmap_put(&ctld->links->by_conn, conn_id(conn), n));
 }

@@ -19,6 +19,10 @@ void node_link_closed(struct ctld *ctld, struct conn *conn);
  * from now on the node's silence is watched. */
 uint32_t node_link_expect(struct ctld *ctld, const struct node *n);
 void node_link_heard(struct ctld *ctld, const struct node *n); /* the node has sent something */
+/* A node with files of its own is to read them anew.  behind: nothing was heard from it since, so
+ * it may not know: it was not connected, or its connection ended. */
+void node_link_reread(struct ctld *ctld, const struct node *n);
+bool node_link_is_behind(struct ctld *ctld, const struct node *n);
 /* Called every second, before node_link_judge() for the nodes.  If this process itself stood still,
  * the silence of the nodes counts from now on only. */
 void node_links_wake(struct ctld *ctld);

@@ -696,7 +696,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     const uint8_t *bind;
     char why[NODEKEYS_TEXT];
     enum power_reg power;
-    bool rebooted;
+    bool rebooted, behind;
     uint64_t lsn;
 
     if (!n)
@@ -740,6 +740,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     else if (!node_is_awaited(n->rec))
         bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
+    behind = node_link_is_behind(ctld, n);
     SET(&reply, heartbeat_s, node_link_expect(ctld, n));
     tell_controller(ctld, &reply);
     SET(&reply, now_us, core_now());
@@ -751,6 +752,8 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     /* Last: it acknowledges what was reported as ended. */
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
     pb_done(&place.base);
+    if (behind && !node_link_has_files(ctld, n))
+        (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL); /* just linked */
     log_verbose("node %s: registered from %s", n->rec->name, conn_peer(cmd->conn)->addr);
 }
 
@@ -766,13 +769,13 @@ static void tell_node_reconfigured(struct ctld *ctld, const struct node *n)
     if (msg.bundle && node_link_has_files(ctld, n))
         (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_CONFIGURE, &msg.base);
     else
-        (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);
+        node_link_reread(ctld, n);
 }
 
 static void tell_reconfigured(struct ctld *ctld)
 {
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i]) /* not connected: it is looked at when it registers */
+        if (ctld->cluster->nodes[i]) /* not connected: it is told when it registers */
             tell_node_reconfigured(ctld, ctld->cluster->nodes[i]);
 }
 

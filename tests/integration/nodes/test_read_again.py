@@ -1,6 +1,9 @@
 """scontrol reconfigure with running slurmds: what nodes and logs are after it, without a restart of any daemon."""
 
+import os
+import signal
 import socket
+import subprocess
 
 from conftest import wait_until
 
@@ -40,6 +43,22 @@ def test_gres_conf_has_less_and_again_enough(make_cluster):
     (c.work / "go").touch()
     assert c.wait_end(job)["JobState"] == "COMPLETED"
     assert (c.work / "lives").read_text() == "end\n"
+
+
+def test_a_node_that_was_not_connected(make_cluster):
+    """What it has read before is not what is in force: it is told when it comes back."""
+    c = strict(make_cluster, "Name=tape Count=4\n", nodes=1, conf="GresTypes=tape\nSlurmdTimeout=300", node_options="Gres=tape:4")
+    file, slurmd, ctld = c.conf.parent / "gres.conf", c.slurmds["node1"], c.dir / "log" / "slurmctld.log"
+    os.kill(slurmd.pid, signal.SIGSTOP)
+    try:
+        subprocess.run(["ss", "-K", "dst", "127.0.0.1", "sport", "=", f":{c.port}"], check=True, capture_output=True)
+        wait_until(lambda: "node node1: connection lost" in ctld.read_text(), "it is not connected", 120)
+        reconfigure(c, file, "Count=4", "Count=2")
+    finally:
+        os.kill(slurmd.pid, signal.SIGCONT)
+    wait_until(lambda: look(c, "node1") == "inval gres/tape count reported lower than configured (2 < 4)", "it is found out", 30)
+    log = (c.dir / "log" / "slurmd-node1.log")
+    wait_until(lambda: log.read_text().count("registered with the controller") == 3, "it tells of what it has now")
 
 
 def test_more_memory_than_there_is(make_cluster):
