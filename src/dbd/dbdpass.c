@@ -39,7 +39,7 @@ static int read_all(int fd, char *buf, size_t size)
         len += n > 0 ? (size_t)n : 0;
     }
     buf[len] = '\0';
-    return 0;
+    return len == size - 1 && !strchr(buf, '\n') ? -EMSGSIZE : 0; /* cut it would be another */
 }
 
 /* With where the password is for; that lies in `text`. */
@@ -85,6 +85,9 @@ static int run_program(const struct conf_dbd *conf, const char *path, char *buf,
         (void)kill(pid, SIGKILL); /* our child, not reaped yet */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    if (r == -EMSGSIZE)
+        return err_set(err, r, "StoragePassScript %s printed a line of more than %u bytes", path,
+                       PASS_MAX_BYTES - 2);
     if (r < 0)
         return err_set(err, r, "StoragePassScript %s: %s", path, strerrordesc_np(-r));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
