@@ -68,6 +68,15 @@ static bool is_nameless(int fd)
     return readlink(path, text, sizeof(text)) > 0 && text[0] != '/';
 }
 
+/* Of the kernel's devices, most often: every task has one, and the table of mounts may be long. */
+static bool has_devices(uint64_t mount)
+{
+    _cleanup_close_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    uint64_t devices;
+
+    return fd >= 0 && mount_of(fd, &devices) == 0 && devices == mount;
+}
+
 bool usermount_has(int fd)
 {
     _cleanup_free_ char *mounts = NULL;
@@ -76,9 +85,11 @@ bool usermount_has(int fd)
 
     if (is_nameless(fd))
         return false;
-    return mount_of(fd, &mount) < 0 ||
-           readfile("/proc/self/mountinfo", MOUNTS_MOST, &mounts, &len) < 0 ||
-           usermount_serves(mounts, mount);
+    if (mount_of(fd, &mount) < 0)
+        return true;
+    return !has_devices(mount) &&
+           (readfile("/proc/self/mountinfo", MOUNTS_MOST, &mounts, &len) < 0 ||
+            usermount_serves(mounts, mount));
 }
 
 /* Kernels before 5.12 know no RESOLVE_CACHED, before 5.6 no openat2(). */

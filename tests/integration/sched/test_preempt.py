@@ -222,7 +222,7 @@ def test_explain(preempting):
     """Whom a job may preempt, who will go, and why others stay."""
     c = preempting(low="GraceTime=300")
     equal = running(c, "-wnode1", "--exclusive")
-    low = running(c, "-plow", "-wnode2", "--exclusive", wrap="trap '' TERM; touch deaf; for i in {1..1000}; do sleep 1; done")
+    low = running(c, "-plow", "-wnode2", "--exclusive", wrap="trap '' TERM; touch deaf; while :; do sleep 1; done")
     wait_until(lambda: (c.work / "deaf").exists(), "it hears no SIGTERM")
     first = c.sbatch("-wnode1", "--exclusive", "-t10", wrap="sleep 1000")
     wait_until(lambda: c.job(first)["Reason"] == "Resources", "it is looked at")

@@ -84,6 +84,10 @@ static void test_close(void **state)
     usermount_close(p[1]);
     assert_int_equal(fcntl(p[0], F_GETFD), -1);
     assert_int_equal(fcntl(p[1], F_GETFD), -1);
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    assert_false(usermount_has(fd));
+    usermount_close(fd);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(waitpid(-1, NULL, 0), -1); /* no child was needed */
     fd = memfd_create("nowhere", MFD_CLOEXEC);  /* of a file system that is mounted nowhere */
     assert_true(fd >= 0 && usermount_has(fd));
