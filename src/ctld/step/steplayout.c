@@ -398,6 +398,19 @@ static bool job_layout(struct layout *l)
     return true;
 }
 
+/* With --cpus-per-task and no number of tasks: as many as the job's CPUs of the nodes make. */
+static uint64_t tasks_of_cpus(const struct layout *l)
+{
+    size_t nodes = l->nodes ? MIN(l->nodes, l->n) : l->n;
+    uint64_t tasks = 0;
+
+    if (!l->spec->has_cpus_per_task || l->spec->ntasks_per_node)
+        return 0;
+    for (size_t i = 0; i < nodes; i++)
+        tasks += usable_cpus(&l->slots[i], l->slots[i].total) / l->cpt;
+    return tasks;
+}
+
 /* Node and task counts: what was asked for, else one task a node. */
 static int set_counts(struct layout *l)
 {
@@ -422,6 +435,10 @@ static int set_counts(struct layout *l)
     } else {
         l->each = s->has_ntasks_per_node && s->ntasks_per_node ? s->ntasks_per_node : 1;
         tasks = (uint64_t)(l->nodes ? l->nodes : l->n) * l->each;
+        if (tasks_of_cpus(l) > tasks) {
+            tasks = tasks_of_cpus(l);
+            l->each = 0;
+        }
     }
     if (tasks > TASKS_MAX)
         return ESLURM_BAD_TASK_COUNT;

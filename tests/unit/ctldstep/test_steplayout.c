@@ -109,6 +109,14 @@ static const struct {
     { 2, 4, "", { .tasks = 5, .dist = "plane=4" }, 0, "n0:4,n1:1", 8 },
     { 3, 4, "", { .tasks = 6, .dist = "cyclic" }, 0, "n0:2,n1:2,n2:2", 12 },
     { 3, 4, "", { .tasks = 7, .dist = "cyclic:block" }, 0, "n0:3,n1:2,n2:2", 12 },
+    /* CPUs a task, and no number of tasks: as many as fit. */
+    { 1, 4, "", { .cpt = 1 }, 0, "n0:4", 4 },
+    { 2, 4, "", { .cpt = 2 }, 0, "n0:2,n1:2", 8 },
+    { 2, 4, "", { .cpt = 3, .exact = true }, 0, "n0:1,n1:1", 6 },
+    { 2, 4, "", { .cpt = 2, .nodes = 1 }, 0, "n0:2", 4 },
+    { 2, 4, "", { .cpt = 2, .per_node = 1 }, 0, "n0:1,n1:1", 8 },
+    { 2, 4, "", { .cpt = 1, .tasks = 3 }, 0, "n0:2,n1:1", 8 },
+    { 1, 4, "", { .cpt = 5 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
     /* Node counts. */
     { 4, 2, "", { .nodes = 2 }, 0, "n0:1,n1:1", 4 },
     { 4, 2, "", { .nodes = 2, .tasks = 3 }, 0, "n0:2,n1:1", 4 },
