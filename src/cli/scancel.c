@@ -41,7 +41,8 @@ struct scancel {
     Pst__JobActionRequest request;
     struct jobfilter filter;
     bool interactive, ctld;
-    bool signalled; /* --signal was given */
+    bool signalled;   /* --signal was given */
+    bool names_steps; /* among the ids */
     int status;
     /* with --interactive and --wckey: the ids that remain, and which of those given were found */
     char **chosen;
@@ -232,6 +233,11 @@ static void tell_range(const char *word)
     }
 }
 
+static bool is_step(const char *id)
+{
+    return strchr(id, '.') != NULL;
+}
+
 static void take_id(struct scancel *s, const char *word)
 {
     struct filter_ids *f = &s->filter.ids;
@@ -243,6 +249,7 @@ static void take_id(struct scancel *s, const char *word)
         cli_die(CLI_EXIT_FAILED, "Invalid job id %s", word);
     }
     f->n++;
+    s->names_steps |= is_step(text);
     s->request.ids = xrealloc_or_die(s->request.ids, s->request.n_ids + 1, sizeof(*s->request.ids));
     s->request.ids[s->request.n_ids++] = text;
 }
@@ -266,15 +273,12 @@ static void take_ids(struct scancel *s, int argc, char **argv)
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static bool is_step(const char *id)
-{
-    return strchr(id, '.') != NULL;
-}
-
-/* What looks for its jobs says that one is not there; a plain cancel is content that it is not. */
+/* What looks for its jobs says that one is not there; a plain cancel is content that it is not.
+ * Steps are looked for, and with them the jobs in the same list. */
 static bool looks_first(const struct scancel *s)
 {
-    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive || s->filter.given;
+    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
+           s->filter.given || s->names_steps;
 }
 
 static bool is_over(int code)

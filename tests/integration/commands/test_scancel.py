@@ -111,3 +111,15 @@ def test_cancels_what_is_being_requeued(c):
 ])
 def test_refused(c, args, text):
     assert c.refused("scancel", *args) == text
+
+
+def test_jobs_beside_a_step_are_looked_for(c):
+    """A job that is not there is told when a step is in the list, as with filters; alone it is not."""
+    job = held(c)
+    assert c.run("scancel", 99999).err == ""
+    no_step = f"scancel: error: Kill job error on job step id {job}.7: Job is pending execution\n"
+    done = c.run("scancel", 99999, "99998_1", f"{job}.7", check=False)
+    assert done.err == ("scancel: error: Kill job error on job id 99999: Invalid job id specified\n"
+                        "scancel: error: Kill job error on job id 99998_1: Invalid job id specified\n" + no_step)
+    c.run("scancel", f"{job}.7", job, check=False)
+    assert left(c) == set()
