@@ -294,13 +294,13 @@ bool submit_find_clusters(struct cli *c, const struct jobopts *jo, struct cluste
         return false;
     if (type && strcasecmp(type, "accounting_storage/none") == 0) {
         cli_error("Problem talking to database");
-        cli_die(CLI_EXIT_FAILED,
+        cli_die(cli_error_status(),
                 "'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
                 "Use 'sacctmgr list clusters' to see available clusters.",
                 list);
     }
     if (!clusters_find(c, list, ret))
-        exit(CLI_EXIT_FAILED);
+        exit(cli_error_status());
     clusters_use(c, ret, 0);
     return true;
 }

@@ -118,7 +118,8 @@ def test_no_kill_takes_no_value(c, command, name):
 @pytest.mark.parametrize("command", CLIENTS)
 def test_exit_codes_of_variables(c, command):
     """SLURM_EXIT_ERROR for errors, SLURM_EXIT_IMMEDIATE for --immediate (recorded in 42)."""
-    assert c.run(command, "-p", "nosuch", "true", env={"SLURM_EXIT_ERROR": "77"}, check=False).rc == 77
+    for words in (("-p", "nosuch"), ("-M", "nosuch")):
+        assert c.run(command, *words, "true", env={"SLURM_EXIT_ERROR": "77"}, check=False).rc == 77, words
     c.sbatch("--exclusive", "-N2", wrap="sleep 100")
     assert c.run(command, "--immediate=1", "true", env={"SLURM_EXIT_IMMEDIATE": "78"}, check=False).rc == 78
     c.clear()
