@@ -1,9 +1,9 @@
 /* multiprog.c - the map of srun --multi-prog: which program each rank runs; see step.h
  *
  * `ranks program args`, ranks as "0,2-3" or "*"; %t becomes the rank, %o its offset within the
- * line's ranks; single quotes keep text as it is; a backslash ends a line that goes on; # in column
- * 1 comments. Pure: text in, words out.  The text comes from a user by way of srun: everything is
- * bounded. */
+ * line's ranks; single quotes keep text as it is; a backslash ends a line that goes on, elsewhere
+ * what follows is kept as it is; # in column 1 comments.  Pure: text in, words out.  The text comes
+ * from a user by way of srun: everything is bounded. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -37,6 +37,8 @@ static bool next_line(const char **text, struct strbuf *sb)
             p += 2;
             continue;
         }
+        if (p[0] == '\\' && p[1] && sb->len < LINE_MAX_BYTES) /* also of one that ends a line */
+            strbuf_addc(sb, *p++);
         if (*p == '\n') {
             p++;
             break;
@@ -103,6 +105,10 @@ static const char *next_word(const char *p, uint32_t rank, uint32_t offset, stru
     for (; *p && (quoted || !isspace((unsigned char)*p)); p++) {
         if (*p == '\'')
             quoted = !quoted;
+        else if (!quoted && p[0] == '\\' && !p[1])
+            continue;
+        else if (!quoted && p[0] == '\\')
+            strbuf_addc(sb, *++p);
         else if (!quoted && p[0] == '%' && p[1] == 't')
             strbuf_addf(sb, "%u", rank), p++;
         else if (!quoted && p[0] == '%' && p[1] == 'o')

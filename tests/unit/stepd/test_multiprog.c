@@ -85,9 +85,11 @@ static void test_words(void **state)
     expect_error("0 p 'a b\n", 0, -EINVAL);
     /* Each blank more is an empty argument, but for those before the program and at the end. */
     expect_words("0   p  a\tb  \n", 0, "p||a|b|");
-    /* A backslash at the end goes on with the next line, one elsewhere is kept. */
+    /* A backslash at the end goes on with the next line, one elsewhere keeps what follows it. */
     expect_words("0 p a\\\nb c\n1 q\n", 0, "p|ab|c|");
-    expect_words("0 p a\\b\n", 0, "p|a\\b|");
+    expect_words("* p a\\\\b \\$0 \\%t%t x\\ny a\\ b\n", 3, "p|a\\b|$0|%t3|xny|a b|");
+    expect_words("0 p 'a\\b' \\'c d\\' e\\", 0, "p|a\\b|'c|d'|e|");
+    expect_words("0 p a\\\\\n1 q\n", 0, "p|a\\|");
 }
 
 static void test_extra_words(void **state)
