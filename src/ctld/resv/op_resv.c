@@ -616,12 +616,33 @@ static int set_texts(struct change *c)
     return 0;
 }
 
+/* ANY_NODES holds no nodes back but those that are named: a number of them chooses none. */
+static int drop_counts(struct change *c)
+{
+    Pst__ReservationRecord *r = c->rec;
+    const char *tres = r->want_tres ? r->want_tres : "";
+
+    if (c->old || !resv_has(r, RESV_FLAG(ANY_NODES)) ||
+        resv_has(r, RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES) | RESV_FLAG(PART_NODES)))
+        return 0;
+    if (r->has_want_cores || strstr(tres, "cpu="))
+        return ESLURM_INVALID_CPU_COUNT;
+    r->has_want_nodes = false;
+    free(r->want_node_cnts);
+    r->want_node_cnts = NULL;
+    if (strncmp(tres, "node=", 5) == 0 && !strchr(tres, ',')) {
+        free(r->want_tres);
+        r->want_tres = NULL;
+    }
+    return 0;
+}
+
 static int build_record(struct change *c)
 {
     int code;
 
     if ((code = set_texts(c)) || (code = set_flags(c)) || (code = set_times(c)) ||
-        (code = set_access(c)) || (code = set_resources(c)))
+        (code = set_access(c)) || (code = set_resources(c)) || (code = drop_counts(c)))
         return code;
     if (!c->old && !c->rec->users && !c->rec->groups && !c->rec->accounts && !c->rec->qos &&
         !c->rec->allowed_partitions)

@@ -507,7 +507,7 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
         want.cpus = 0;
     }
     if (resv_has(rec, RESV_FLAG(ANY_NODES)) && !rec->nodes && !want.nodes && !want.cores &&
-        !want.gres[0]) {
+        !want.gres[0] && !resv_has(rec, RESV_FLAG(ALL_NODES) | RESV_FLAG(PART_NODES))) {
         SET(rec, node_cnt, 0);
         SET(rec, core_cnt, 0);
         drop_cores(rec);

@@ -45,6 +45,20 @@ def test_spelt_and_taken_back(r, flag):
         assert done.rc != 0 or flag in flags(r, name)
 
 
+def test_any_nodes_holds_only_named_ones(r):
+    """A number of nodes chooses none beside ANY_NODES; without licences nothing is left, and cores are refused."""
+    name = create(r, flags="any_nodes", nodecnt="2", licenses="lic:1")
+    assert (show(r, name)["Nodes"], show(r, name)["NodeCnt"]) == ("(null)", "0")
+    name = create(r, flags="any_nodes", tres="node=2,license/lic=1")
+    assert (show(r, name)["Nodes"], show(r, name)["Licenses"]) == ("(null)", "lic:1")
+    assert "Requested reservation is invalid" in refused(r, start="now", duration="60", flags="any_nodes", nodecnt="1", users="root")
+    assert "CPU count specification invalid" in refused(r, start="now", duration="60", flags="any_nodes", corecnt="2", users="root")
+    name = create(r, flags="any_nodes", nodes="node1")
+    assert show(r, name)["Nodes"] == "node1"
+    name = create(r, flags="any_nodes,overlap", nodes="ALL", start="now+2days")
+    assert show(r, name)["Nodes"] == "node[1-4]"
+
+
 def test_overlap(r):
     create(r, "reservation=first", nodes="node1")
     assert "overlaps" in refused(r, start="now", duration="60", nodes="node1", users="root")
