@@ -467,15 +467,26 @@ static void take_priority(struct smgr_line *l, const char *value)
 /* 0 is the only value there is. */
 static void take_raw_usage(struct smgr_line *l, const char *value)
 {
-    if (l->mode == SMGR_ADD) {
+    char *end;
+
+    if (l->mode == SMGR_ADD && l->entity != SMGR_QOS) {
         smgr_unknown_option(l);
         return;
     }
-    if (l->entity != SMGR_QOS && strcmp(value, "0") != 0) {
+    (void)strtod(value, &end); /* nothing is 0 */
+    if (*end || (*value && end == value)) {
+        (void)fflush(stdout); /* in the order it was said */
+        (void)fprintf(stderr, "sacctmgr: error: Invalid value for RawUsage (%s)\n", value);
+        l->ignored = true;
+        return;
+    }
+    if (l->entity != SMGR_QOS && *value && strcmp(value, "0") != 0) {
         smgr_fail(l->s, "sacctmgr: error: Raw usage can only be set to 0 (zero)\n");
         l->failed = true;
     }
-    FLAG_ON(l->set, reset_usage);
+    l->ignored = l->mode == SMGR_ADD; /* what is new has used nothing */
+    if (!l->ignored)
+        FLAG_ON(l->set, reset_usage);
 }
 
 /* As a condition of accounts. */

@@ -200,6 +200,17 @@ static void test_raw_usage(void **state)
     REFUSED(SMGR_ACCOUNT, "a set rawusage=5", "",
             "sacctmgr: error: Raw usage can only be set to 0 (zero)\n");
     assert_false(parse_words(SMGR_ACCOUNT, SMGR_ADD, "a rawusage=0"));
+    assert_true(parse_words(SMGR_QOS, SMGR_ADD, "q rawusage=0"));
+    assert_false(line.set->reset_usage);
+    assert_true(MODIFY(SMGR_ACCOUNT, "a set rawusage=")); /* nothing is 0 */
+    assert_true(line.set->reset_usage);
+    assert_true(MODIFY(SMGR_QOS, "q set rawusage=x")); /* left out, which is told */
+    expect_said(&said, "", "sacctmgr: error: Invalid value for RawUsage (x)\n");
+    assert_false(line.set->reset_usage);
+    assert_false(line.has_set);
+    assert_true(MODIFY(SMGR_ACCOUNT, "a set rawusage=5x"));
+    expect_said(&said, "", "sacctmgr: error: Invalid value for RawUsage (5x)\n");
+    assert_false(line.has_set);
 }
 
 static void test_resources(void **state)
