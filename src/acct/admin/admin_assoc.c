@@ -358,6 +358,8 @@ static void tell_default(struct admin_run *run, const Pst__AssocRecord *rec)
 /* The default account goes last, where users need one: a partition's association of it too. */
 static void check_defaults(struct admin_run *run, const struct doomed *d)
 {
+    size_t told = run->res->n_lines; /* of users removed before */
+
     if (run->who->rules & ADMIN_NO_DEFAULT_ACCOUNT)
         return;
     for (size_t i = 0; i < d->n && run->r == 0; i++) {
@@ -371,7 +373,7 @@ static void check_defaults(struct admin_run *run, const struct doomed *d)
                 break;
             }
     }
-    if (run->res->n_lines)
+    if (run->res->n_lines > told)
         run_fail(run, ESLURM_NO_REMOVE_DEFAULT_ACCOUNT, NULL);
 }
 
@@ -410,6 +412,7 @@ static void remove_one(struct admin_run *run, uint32_t id)
 void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n)
 {
     struct doomed d = { 0 };
+    size_t told = run->res->n_lines;
 
     for (size_t i = 0; i < n; i++)
         doom_subtree(run, &d, am_assoc(run->a->am, ids[i]));
@@ -423,7 +426,7 @@ void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n)
                                                           .account = a->rec->account,
                                                           .user = a->user ? a->rec->user : NULL });
     }
-    if (run->res->n_lines && run_ok(run))
+    if (run->res->n_lines > told && run_ok(run))
         run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
     for (size_t i = 0; i < n && run_ok(run); i++)
         run_assoc(run, am_assoc(run->a->am, ids[i]));

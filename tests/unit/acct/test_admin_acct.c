@@ -247,6 +247,9 @@ static void test_coordinators(void **state)
     assert_int_equal(
         change(&o, "DELETE", "COORD", "'where':{'users':['alice'],'accounts':['science']}"),
         SLURM_NO_CHANGE_IN_DATA);
+    /* what is told of one who goes is no objection to the next */
+    must(&o, "ADD", "COORD", "'where':{'users':['alice'],'accounts':['physics']}");
+    must(&o, "DELETE", "USER", "'where':{'names':['alice','carol']}");
     close_office(&o);
 }
 
