@@ -205,6 +205,8 @@ bool filter_by_ids_only(const Pst__JobFilter *f)
 
 static bool task_match(const struct ids *id, bool has_task, uint32_t task)
 {
+    if (id->has_het && id->het_offset && has_task)
+        return false; /* a task is no component, whatever its number */
     switch (id->array) {
     case IDS_ONE_TASK:
         return has_task && id->task_id == task;

@@ -114,6 +114,20 @@ static void test_ids(void **state)
     assert_string_equal(err.text, "Invalid job id: abc");
 }
 
+/* A component is asked for: an array's task of that number is none. */
+static void test_component(void **state)
+{
+    struct filter_ids f = { 0 };
+    struct err err;
+
+    (void)state;
+    assert_int_equal(filter_parse_ids("50+1", &f, &err), 0);
+    assert_true(filter_ids_match(&f, 51, 50, false, 0));
+    assert_false(filter_ids_match(&f, 50, 50, false, 0));
+    assert_false(filter_ids_match(&f, 51, 50, true, 1));
+    filter_ids_done(&f);
+}
+
 static void test_ids_only(void **state)
 {
     Pst__JobFilter f = PST__JOB_FILTER__INIT;
@@ -169,10 +183,10 @@ static void test_list_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_users),
-        cmocka_unit_test(test_states),   cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_ids_only), cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_list_has),
+        cmocka_unit_test(test_words),     cmocka_unit_test(test_users),
+        cmocka_unit_test(test_states),    cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_component), cmocka_unit_test(test_ids_only),
+        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_list_has),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
