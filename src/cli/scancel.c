@@ -296,6 +296,8 @@ static void tell_error(struct scancel *s, const char *id, int code, const char *
     if (!quiet || s->cli.verbose > 0)
         cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
                   text ? text : slurm_err_text(code));
+    if (code == ESLURM_INVALID_JOB_ID && looks_first(s) && s->status)
+        return; /* what is not there was looked for before: what came later counts */
     if (!quiet)
         s->status = code == ESLURM_INVALID_JOB_ID ? CLI_EXIT_FAILED
                     : code > 0                    ? code % 256
