@@ -369,7 +369,7 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
     if ((flags & RESV_FLAG(PART_NODES)) && (!has_key(s->partition) || (has_key(s->nodes) && !all)))
         return err_set(
             err, -EINVAL,
-            "Part_Nodes flag requires specifying a Partition and ALL nodes.  No reservation created.");
+            "PART_NODES flag requires specifying a Partition and ALL nodes.  No reservation created.");
     if ((flags & RESV_FLAG(FORCE_START)) && !(flags & RESV_RECURS))
         return err_set(
             err, -EINVAL,

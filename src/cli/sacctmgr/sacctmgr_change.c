@@ -669,6 +669,10 @@ void smgr_modify(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
+    if (l.set->reset_usage && !smgr_may_reset_usage(s, entity, l.where)) {
+        smgr_line_done(&l);
+        return;
+    }
     if (l.set->reset_usage && !set_more(&l)) {
         smgr_reset_usage(s, entity, l.where);
         smgr_line_done(&l);

@@ -112,15 +112,19 @@ static void send_reset(struct smgr *s, enum smgr_entity entity, const struct ids
     client_free(c);
 }
 
+bool smgr_may_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where)
+{
+    if (entity != SMGR_USER || (where && where->n_accounts))
+        return true;
+    smgr_fail(s, "sacctmgr: error: An account must be specified\n");
+    return false;
+}
+
 void smgr_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where)
 {
     static const Pst__AcctCond any = PST__ACCT_COND__INIT;
     struct ids ids = { .named = where ? where : &any };
 
-    if (entity == SMGR_USER && !ids.named->n_accounts) {
-        smgr_fail(s, "sacctmgr: error: An account must be specified\n");
-        return;
-    }
     if (!where || !where->n_clusters)
         printf("No cluster specified, resetting on local cluster %s\n",
                conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME));

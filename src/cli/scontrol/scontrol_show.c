@@ -835,7 +835,7 @@ static void show_slurmd(struct scontrol *s, const char *name)
         print_slurmd(found, t.now_us);
     } else {
         cli_error("slurm_slurmd_info: Connection refused");
-        scontrol_fail(s, "slurm_load_slurmd_status:Connection refused");
+        scontrol_missing(s, stderr, "slurm_load_slurmd_status:Connection refused");
     }
     cluster_nodes_done(&t);
 }

@@ -443,7 +443,7 @@ static int make_from(struct ground *w, Pst__ReservationRecord *rec, uint32_t alt
     if (named && !resv_has(rec, RESV_FLAG(PART_NODES)))
         return named_nodes(ctld, rec->nodes, from);
     if (!p)
-        return ESLURM_INVALID_PARTITION_NAME;
+        return rec->partition ? ESLURM_INVALID_PARTITION_NAME : ESLURM_DEFAULT_PARTITION_NOT_SET;
     if (!rec->partition)
         rec->partition = tx_strdup(p->rec->name);
     bitmap_or(from, p->nodes);
