@@ -121,10 +121,11 @@ static void put_qos_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctS
                 strbuf_addf(&value, "%s%s", value.len ? "," : "", store_preempt_word(i));
         put_setting(sb, true, "PreemptMode", strbuf_str(&value));
     }
-    if (q->has_preempt_exempt_s && q->preempt_exempt_s != CLEAR) {
-        char time[64];
+    if (q->has_preempt_exempt_s) {
+        char time[64] = "NONE";
 
-        time_fmt_hms(q->preempt_exempt_s, time, sizeof(time));
+        if (q->preempt_exempt_s != CLEAR)
+            time_fmt_hms(q->preempt_exempt_s, time, sizeof(time));
         put_setting(sb, true, "PreemptExemptTime", time);
     }
     put_number(sb, true, "Priority", q->has_priority, q->priority);
