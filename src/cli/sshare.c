@@ -49,11 +49,27 @@ struct sshare {
 
 static int print_helpformat(void *at, const struct opt *opt, const char *arg, struct err *err);
 
+/* Users who were named before are not meant any more. */
+static int take_all(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct sshare *s = at;
+
+    (void)opt;
+    (void)arg;
+    (void)err;
+    argwords_free(s->users, s->n_users);
+    s->users = NULL;
+    s->n_users = 0;
+    s->all = true;
+    return 0;
+}
+
 #define OPT_INTO struct sshare
 static const struct opt rows[] = {
     OPT("accounts", 'A', OPT_REQ, OPT_WORDS(accounts, n_accounts), NULL, NULL, "names",
         "these accounts"),
-    OPT("all", 'a', OPT_NONE, OPT_FLAG(all), NULL, NULL, NULL, "all users, not only yourself"),
+    OPT("all", 'a', OPT_NONE, OPT_TAKE_ALL(take_all), NULL, NULL, NULL,
+        "all users, not only yourself"),
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
     OPT("cluster", 0, OPT_REQ, OPT_TEXT(clusters), NULL, NULL, "names"),

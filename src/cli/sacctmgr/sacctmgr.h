@@ -216,7 +216,7 @@ void smgr_show_problems(struct smgr *s, struct smgr_line *l);
 bool smgr_show_json(struct smgr *s, struct smgr_line *l); /* sacctmgr_json.c */
 bool smgr_entity_of(const char *word, enum smgr_entity *ret);
 
-/* sacctmgr_usage.c: RawUsage=0 of what where means; says what went wrong.  The first is asked before
-   anything is changed. */
+/* sacctmgr_usage.c: RawUsage=0 of what where means; says what went wrong.  The first is asked
+ * before anything is changed. */
 bool smgr_may_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where);
 void smgr_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCond *where);
