@@ -358,8 +358,12 @@ NUMBER(num_nice, j->nice)
 #define N_STATE "state state_flags"
 #define N_REASON                                                                                   \
     "state state_flags reason reason_text pend_reason pend_text priority held_by_user node_prologs"
-#define N_TASKS "alloc num_tasks min_nodes max_nodes ntasks_per_node"
-#define N_CPUS N_TASKS " cpus_per_task min_cpus overcommit"
+#define N_TASKS "alloc num_tasks min_nodes max_nodes ntasks_per_node tres_per_job tres_per_node"
+#define N_CPUS N_TASKS " cpus_per_task asked_cpus_per_task min_cpus overcommit"
+#define N_MEMORY "mem_per_node_mib mem_per_cpu_mib mem_per_gpu_mib def_mem_per_gpu_mib"
+#define N_TRES                                                                                     \
+    "alloc_tres req_tres req_billing req_gres req_mem_mib cpus_per_gpu ntasks_per_gpu "            \
+    "tres_per_socket tres_per_task sockets_per_node " N_CPUS " " N_MEMORY
 #define N_PRIO "priority cur_priority"
 #define N_FILE N_ID " batch std_in std_out std_err work_dir restart_count sluid name uid user_name"
 
@@ -424,9 +428,8 @@ static const struct fmt_field job_rows[] = {
       "mem_per_gpu_mib def_mem_per_gpu_mib" },
     { 0, false, "MCSLabel", "MCSLABEL", get_mcs_label, NULL, "mcs_label" },
     { 'c', false, "MinCPUs", "MIN_CPUS", get_min_cpus, num_min_cpus,
-      "pn_min_cpus cpus_per_task ntasks_per_node" },
-    { 'm', false, "MinMemory", "MIN_MEMORY", get_min_memory, num_memory,
-      "mem_per_node_mib mem_per_cpu_mib" },
+      "pn_min_cpus cpus_per_task asked_cpus_per_task num_tasks ntasks_per_node" },
+    { 'm', false, "MinMemory", "MIN_MEMORY", get_min_memory, num_memory, N_MEMORY },
     { 0, false, "MinTime", "TIME_MIN", get_time_min, NULL, "time_min_min" },
     { 'd', false, "MinTmpDisk", "MIN_TMP_DISK", get_tmp_disk, num_tmp_disk, "tmp_disk_mib" },
     { 'j', false, "Name", "NAME", get_name, NULL, "name" },
@@ -494,9 +497,7 @@ static const struct fmt_field job_rows[] = {
     { 'l', false, "TimeLimit", "TIME_LIMIT", get_time_limit, num_time_limit, N_LIMIT, 0, false,
       true },
     { 'M', false, "TimeUsed", "TIME", get_time_used, num_time_used, N_TIME, 0, false, true },
-    { 0, false, "tres-alloc", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes max_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
-      "mem_per_node_mib mem_per_cpu_mib" },
+    { 0, false, "tres-alloc", "TRES_ALLOC", get_tres_alloc, NULL, N_TRES },
     { 0, false, "tres-bind", "TRES_BIND", get_gpu_bind, NULL, "gpu_bind" },
     { 0, false, "tres-freq", "TRES_FREQ", get_gpu_freq, NULL, "gpu_freq" },
     { 0, false, "tres-per-job", "TRES_PER_JOB", get_tres_per_job, NULL, "tres_per_job" },
@@ -513,9 +514,7 @@ static const struct fmt_field job_rows[] = {
     { 0, true, "PackJobIdSet", "HET_JOB_ID_SET", get_het_set, NULL, "het_job_id het_id_set" },
     { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
     { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "state oversubscribe" },
-    { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes max_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
-      "mem_per_node_mib mem_per_cpu_mib" },
+    { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL, N_TRES },
     { 0, true, "tres-per-node", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
 };
 

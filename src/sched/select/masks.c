@@ -95,6 +95,7 @@ static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct 
     int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
 
     a->boot = at >= liked + own;
+    a->liked = at < liked;
     if (r == 0 && f)
         r = constraint_mask(f, alt, lookup_of(a), s, a->elig);
     if (r < 0)

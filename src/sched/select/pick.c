@@ -32,12 +32,21 @@
 #include "sched/state/shape.h"
 #include "sched/topo/topo.h"
 
+/* Counts of what is preferred find no place beside the nodes that the job names (-w), where it
+ * leaves their number to these: a wish makes no job larger. */
+static bool wish_adds(const struct pick *p, const struct calt *a)
+{
+    return a->liked && a->ncounts && !p->k->max_nodes && shape_must(p->cls->shape);
+}
+
 /* What is asked of the set of nodes.  False when that contradicts itself. */
 static bool set_goal(struct pick *p, const struct calt *a)
 {
     const struct shape_key *k = p->k;
     uint64_t counted = 0;
 
+    if (wish_adds(p, a))
+        return false;
     for (uint32_t i = 0; i < a->ncounts; i++)
         counted += a->counts[i];
     if (counted > BITMAP_MAX_BITS)

@@ -18,7 +18,8 @@ struct calt {
     struct bitmap **counted; /* counted sets, within elig */
     uint32_t *counts;
     uint32_t ncounts;
-    bool boot; /* nodes may have to boot for it: they are taken whole */
+    bool boot;  /* nodes may have to boot for it: they are taken whole */
+    bool liked; /* what is preferred, not what is asked for */
 };
 
 struct class

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/query/out_query.h"
@@ -265,6 +266,83 @@ static void test_every_field(void **state)
     assert_false(sb.failed);
 }
 
+/* Numbers are packed that are said to be there. */
+static void say_there(ProtobufCMessage *msg)
+{
+    for (unsigned i = 0; i < msg->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &msg->descriptor->fields[i];
+        const uint32_t *value = (const void *)((const char *)msg + f->offset);
+
+        if (f->label == PROTOBUF_C_LABEL_OPTIONAL && f->quantifier_offset && *value)
+            *(protobuf_c_boolean *)((char *)msg + f->quantifier_offset) = true;
+    }
+}
+
+/* The controller is asked for what a field names: with that alone it shows what it shows of the
+ * whole record. */
+static void test_fields_suffice(void **state)
+{
+    static const struct pb_fieldset none;
+    Pst__JobRecord cases[4];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        make_pending(&cases[i]);
+        cases[i].min_nodes = 2;
+        cases[i].max_nodes = 3;
+        cases[i].cpus_per_task = 2; /* an update's */
+        cases[i].asked_cpus_per_task = 1;
+    }
+    cases[0].num_tasks = 2;
+    cases[1].tres_per_job = (char *)"gres/gpu:4";
+    cases[1].tres_per_node = (char *)"gres/gpu:1";
+    cases[1].cpus_per_gpu = 3;
+    cases[1].mem_per_gpu_mib = 50;
+    cases[1].mem_per_cpu_mib = 0;
+    cases[2].max_nodes = 0;
+    cases[2].tres_per_task = (char *)"gres/gpu:2";
+    cases[2].def_cpus_per_gpu = 5;
+    cases[2].def_mem_per_gpu_mib = 70;
+    cases[2].mem_per_cpu_mib = 0;
+    cases[3].ntasks_per_node = 2;
+    cases[3].pn_min_cpus = 3;
+
+    for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+        ProtobufCMessage *all = &cases[c].base;
+        _cleanup_free_ uint8_t *whole = NULL, *some = NULL;
+        size_t len;
+
+        say_there(all);
+        len = protobuf_c_message_get_packed_size(all);
+        whole = malloc(len);
+        some = malloc(len);
+        assert_non_null(whole);
+        assert_non_null(some);
+        (void)protobuf_c_message_pack(all, whole);
+        for (size_t i = 0; i < squeue_job_fields.n; i++) {
+            const struct fmt_field *f = &squeue_job_fields.rows[i];
+            struct job_row row = { .job = &cases[c], .now_us = T0, .bitstr_len = 64 };
+            _cleanup_val_(strbuf_done) struct strbuf shows = STRBUF_INIT, would = STRBUF_INIT;
+            struct pb_fieldset set = none;
+            long kept;
+
+            f->get(&would, &row);
+            query_need_names(f->needs, &pst__job_record__descriptor, &set);
+            query_need_names("job_id array_job_id array_task_id array_tasks state state_flags",
+                             &pst__job_record__descriptor, &set); /* squeue asks for these anyway */
+            kept = pb_project(whole, len, &set, some);
+            assert_true(kept > 0);
+            row.job = pst__job_record__unpack(NULL, (size_t)kept, some);
+            assert_non_null(row.job);
+            f->get(&shows, &row);
+            if (strcmp(strbuf_str(&shows), strbuf_str(&would)) != 0)
+                fail_msg("%s of job %zu: %s, not %s", f->name, c, strbuf_str(&shows),
+                         strbuf_str(&would));
+            pst__job_record__free_unpacked((Pst__JobRecord *)row.job, NULL);
+        }
+    }
+}
+
 static void test_files(void **state)
 {
     static const struct {
@@ -304,7 +382,7 @@ int main(void)
         cmocka_unit_test(test_cut_tasks), cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_running),   cmocka_unit_test(test_ended),
         cmocka_unit_test(test_steps),     cmocka_unit_test(test_every_field),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_fields_suffice),
     };
 
     (void)setenv("TZ", "UTC", 1);
