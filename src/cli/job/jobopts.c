@@ -444,6 +444,10 @@ static void fit_nodes_to_tasks(struct jobopts *jo)
 /* What the controller would say, in the words of the command. */
 static int refuse_line(const struct jobopts *jo, const char *text)
 {
+    if (jobopts_has(jo, JO_TEST_ONLY)) {
+        (void)fprintf(stderr, "allocation failure: %s\n", text);
+        return cli_error_status();
+    }
     cli_error("%s: %s",
               jo->cmd == JOBOPTS_SBATCH   ? "Batch job submission failed"
               : jo->cmd == JOBOPTS_SALLOC ? "Job submit/allocate failed"
@@ -502,13 +506,18 @@ static int explain_hints(void)
 int jobopts_check(struct jobopts *jo)
 {
     const char *hint = jobopts_get(jo, JO_HINT);
-    unsigned mems = 0;
+    unsigned mems = 0, of_env = 0;
     int status;
 
     if (hint && strcasecmp(hint, "help") == 0)
         return explain_hints();
-    for (size_t i = 0; i < ARRAY_SIZE(mem_family); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(mem_family); i++) {
         mems += jobopts_has(jo, mem_family[i]);
+        of_env += jo->from[mem_family[i]] == 1 + OPT_FROM_ENV;
+    }
+    if (of_env > 1)
+        return fatal_line("SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are "
+                          "mutually exclusive.");
     if (mems > 1)
         return fatal_line("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
     if (jobopts_has(jo, JO_EXCLUSIVE) && jobopts_has(jo, JO_OVERSUBSCRIBE))

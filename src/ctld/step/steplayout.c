@@ -592,7 +592,7 @@ static int solve_layout(struct layout *l)
     if (nodelist)
         r = jobs_nodes_named(l->cluster, nodelist, false, &want);
     if (r == 0 && exclude)
-        r = jobs_nodes_named(l->cluster, exclude, false, &avoid);
+        r = jobs_nodes_named(l->cluster, exclude, true, &avoid);
     if (l->spec->distribution && strncasecmp(l->spec->distribution, "arbitrary", 9) == 0)
         l->by_rank = l->want;
     if (r == 0)

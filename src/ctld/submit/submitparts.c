@@ -186,6 +186,13 @@ static bool may_wait_for_nodes(const struct submission *s)
     return !asks_only(s) && !s->req->has_immediate_s;
 }
 
+/* A job with more time than p gives waits for another limit; what its nodes lack is told then. */
+static bool waits_for_limit(const struct submission *s, const struct partition *p)
+{
+    return may_wait_for_nodes(s) && partrules_enforced(s->ctld->conf) == PART_ENFORCE_NO &&
+           partrules_check(s->ctld, p, s->rec) == ESLURM_INVALID_TIME_LIMIT;
+}
+
 /* Does the job keep p's limits, where these are enforced, and could it run in p as it is
  * configured?  0 or an ESLURM code. */
 static int check_fit(struct submission *s, const struct partition *p, const char **ret_hint)
@@ -206,8 +213,8 @@ static int check_fit(struct submission *s, const struct partition *p, const char
         code = feasible_code(ctld->feasible);
     if ((code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
          code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE) &&
-        s->hold && !later)
-        code = 0; /* nodes may change until it is released */
+        !later && (s->hold || waits_for_limit(s, p)))
+        code = 0; /* nodes may change until it is released, or keeps the limit */
     if (code != 0 && !enforced && bitmap_empty(p->nodes) && may_wait_for_nodes(s))
         code = 0; /* it gets nodes later */
     return code;

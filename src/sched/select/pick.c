@@ -71,7 +71,9 @@ static bool set_goal(struct pick *p, const struct calt *a)
     if (p->max < p->min || (uint64_t)p->max * p->cls->most_tasks < p->tasks)
         return false;
     p->prefer = p->min;
-    if (k->max_nodes > k->min_nodes && !(k->flags & SHAPE_USE_MIN_NODES))
+    if (k->flags & SHAPE_USE_MIN_NODES)
+        return true; /* whatever is to be spread: no more nodes than need be */
+    if (k->max_nodes > k->min_nodes)
         p->prefer = p->max;
     if ((k->flags & SHAPE_SPREAD) && p->tasks)
         p->prefer = p->max;

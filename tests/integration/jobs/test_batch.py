@@ -153,6 +153,15 @@ def test_environment_variables_are_options(c, name, value, key, shown):
     assert c.job(job)[key] == shown
 
 
+def test_two_variables_of_memory(c):
+    """The variables are named, as 22.05 does; of two options the sentence is recorded (04)."""
+    both = {"SBATCH_MEM_PER_CPU": "50", "SBATCH_MEM_PER_NODE": "100"}
+    done = c.run("sbatch", "-H", "--wrap", "true", env=both, check=False)
+    assert (done.rc, done.err) == (1, "sbatch: fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and SLURM_MEM_PER_NODE are "
+                                        "mutually exclusive.\n")
+    assert c.job(c.sbatch("-H", "--mem=7", wrap="true", env=both))["MinMemoryNode"] == "7M"
+
+
 def test_options_beat_environment_beats_script(c):
     script = c.script("#SBATCH -J script -t 3 --comment=script\ntrue")
     env = {"SBATCH_JOB_NAME": "env", "SBATCH_TIMELIMIT": "4"}
@@ -280,6 +289,8 @@ def test_test_only(c):
                         r"in partition main\n", done.err), done.err
     assert c.refused("sbatch", "--test-only", "-N50", "-n50", "--wrap", "true") == (
         "allocation failure: Requested node configuration is not available\n")
+    assert c.refused("sbatch", "--test-only", "-C", "a", "--batch=b", "--wrap", "true") == (
+        "allocation failure: Job --batch option is invalid or not a subset of --constraint\n")
     assert c.refused("sbatch", "--test-only", "-p", "nosuch", "--wrap", "true").endswith(
         "allocation failure: Invalid partition name specified\n")
     assert c.run("squeue", "-h").out == ""

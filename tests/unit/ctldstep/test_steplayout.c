@@ -184,6 +184,7 @@ static const struct {
     { 4, 2, "", { .exclude = "n0,n2" }, 0, "n1:1,n3:1", 4 },
     { 4, 2, "", { .exclude = "n[0-3]" }, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL, 0 },
     { 4, 2, "", { .exclude = "n[" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
+    { 4, 2, "", { .exclude = "n0,n9" }, ESLURM_INVALID_NODE_NAME, NULL, 0 },
     { 4,
       2,
       "",

@@ -147,12 +147,40 @@ static void test_default(void **state)
     corefull_end();
 }
 
+/* What p's nodes lack is told at once, but not while the job asks for more time than p gives: it
+ * may wait for another limit where limits are not enforced (recording 58). */
+static void test_more_time(void **state)
+{
+    static const char more[] = ",'partition':'brief','time_limit_min':31,'mem_per_node_mib':999999";
+    static const char less[] = ",'partition':'brief','time_limit_min':30,'mem_per_node_mib':999999";
+    uint32_t id;
+
+    (void)state;
+    for (int enforced = 0; enforced < 2; enforced++) {
+        char json[256];
+
+        corefull_begin(enforced ? "SelectTypeParameters=CR_CPU_Memory\nEnforcePartLimits=ALL\n"
+                                : "SelectTypeParameters=CR_CPU_Memory\nEnforcePartLimits=NO\n",
+                       2);
+        add_partition("brief", "'nodes':'n[0-1]','max_time_min':30");
+        (void)snprintf(json, sizeof(json), JOB("%s"), less);
+        assert_int_equal(submit_as(ann, json, NULL), ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE);
+        (void)snprintf(json, sizeof(json), JOB("%s"), more);
+        assert_int_equal(submit_as(ann, json, &id), enforced ? ESLURM_INVALID_TIME_LIMIT : 0);
+        (void)snprintf(json, sizeof(json), JOB("%s,'features':'nosuch'"), more);
+        assert_int_equal(submit_as(ann, json, &id),
+                         enforced ? ESLURM_INVALID_TIME_LIMIT : ESLURM_INVALID_FEATURE);
+        corefull_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups),  cmocka_unit_test(test_doors),
-        cmocka_unit_test(test_hosts),   cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_unknown), cmocka_unit_test(test_default),
+        cmocka_unit_test(test_groups),    cmocka_unit_test(test_doors),
+        cmocka_unit_test(test_hosts),     cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_default),
+        cmocka_unit_test(test_more_time),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
