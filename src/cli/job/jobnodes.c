@@ -19,14 +19,18 @@
 #define NODEFILE_MAX (4u << 20)
 #define NODES_NAMED_MAX (1u << 20)
 
-/* Names in a file, one or more a line, as a host list. */
-static int read_nodefile(const char *path, char **ret_text, struct err *err)
+/* Names in a file, one or more a line, as a host list.  option: of --nodefile, which is told. */
+static int read_nodefile(const char *path, bool option, char **ret_text, struct err *err)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *buf = NULL;
     size_t len = 0, out = 0;
     int r;
 
+    if (fd < 0 && !option)
+        return err_set(err, CLI_EXIT_FAILED,
+                       "slurm_allocate_resources error opening file %.300s, %s", path,
+                       strerror(errno));
     if (fd < 0) {
         cli_error("slurm_allocate_resources error opening file %.300s, %s", path, strerror(errno));
         return err_set(err, CLI_EXIT_USAGE, "Invalid --nodefile node file");
@@ -67,7 +71,7 @@ int jobnodes_list(const char *arg, bool file, char **field, struct err *err)
         check_mem_or_die(pb_set_str(field, arg));
         return 0;
     }
-    status = read_nodefile(arg, &text, err);
+    status = read_nodefile(arg, file, &text, err);
     if (status == 0) {
         free(*field);
         *field = text;

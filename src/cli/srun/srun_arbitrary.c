@@ -48,6 +48,7 @@ void srun_arbitrary(struct srun_part *p)
     _cleanup_free_ char *text = NULL;
     struct err err = { .text = "" };
     uint32_t tasks;
+    int status;
 
     if (!dist || strncasecmp(dist, "arbitrary", 9) != 0)
         return;
@@ -62,9 +63,10 @@ void srun_arbitrary(struct srun_part *p)
         jobopts_clear(&p->opts, JO_DISTRIBUTION);
         return;
     }
-    if ((nodes || nodefile ? jobnodes_list(nodes ? nodes : nodefile, !nodes, &text, &err)
-                           : jobnodes_hostfile(&text, &err)) != 0)
-        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    status = nodes || nodefile ? jobnodes_list(nodes ? nodes : nodefile, !nodes, &text, &err)
+                               : jobnodes_hostfile(&text, &err);
+    if (status != 0)
+        cli_die(status > 0 ? status : CLI_EXIT_FAILED, "%s", err.text);
     if (jobnodes_expand(text, &all, &err) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     tasks = (uint32_t)jobopts_num(&p->opts, JO_NTASKS, hostlist_count(all));

@@ -319,14 +319,17 @@ static int look_at_folder(struct step *s, const char *path)
 /* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
 static void check_work_dir(struct step *s)
 {
+    char label[24] = "";
     int r = look_at_folder(s, s->work_dir);
 
     if (r == 0 || r == -ECANCELED)
         return;
+    if (s->launch && s->launch->has_label && s->launch->label && s->n_tasks)
+        (void)snprintf(label, sizeof(label), "%u: ", s->tasks[0].rank);
     /* Once of the step, once of its tasks, as users of srun know it. */
     for (int i = 0; i < (s->launch ? 2 : 1); i++)
-        step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir,
-                    strerror(-r));
+        step_notice_of(s, label, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir,
+                       strerror(-r));
     s->work_dir = "/tmp";
 }
 

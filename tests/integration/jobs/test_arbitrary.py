@@ -85,3 +85,12 @@ def test_a_list_that_was_changed_since(c):
     c.run("scontrol", "release", job)
     c.wait_end(job)
     assert c.out(job) == "2,1\n"
+
+
+def test_file_that_is_not_there(c):
+    """The status is that of a faulty option, with and without -m, as Slurm's."""
+    for options in ((), ("-m", "arbitrary")):
+        done = c.run("srun", *options, "-F", "/nosuch", "true", check=False)
+        assert (done.rc, done.err.splitlines()[-1]) == (255, "srun: error: Invalid --nodefile node file")
+        done = c.run("srun", *options, "-w", "./nosuch", "true", check=False)
+        assert (done.rc, done.err) == (1, "srun: error: slurm_allocate_resources error opening file ./nosuch, No such file or directory\n")

@@ -284,6 +284,12 @@ def test_export(c):
     assert "execve(): bash: No such file or directory" in srun(c, "--export=A", "bash", "-c", "true", rc=2, env=env).err
 
 
+def test_folder_that_is_not_there_has_a_label(c):
+    """As what the step's daemon says of a program that is not there (recording 42)."""
+    lines = srun(c, "-l", "-D", "/nosuch", "pwd").err.splitlines()
+    assert len(lines) == 2 and all(line.startswith("0: [") and "couldn't chdir to `/nosuch'" in line for line in lines)
+
+
 def test_chdir_umask_and_limits(c):
     assert srun(c, "-D", "/usr", "pwd").out == "/usr\n"
     done = subprocess.run(["bash", "-c", f"umask 037; ulimit -Sn 234; {program('srun')} bash -c 'umask; ulimit -Sn'"],

@@ -268,6 +268,10 @@ static void test_nodes(void **state)
     assert_string_equal(job.req_nodes, "n[1-2,4-5]");
     pb_done(&job.base);
     (void)unlink(path);
+    assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, &err), 1); /* as 22.05 */
+    assert_non_null(strstr(err.text, "error opening file /"));
+    pb_done(&job.base);
+    line[1] = 'F';
     assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, &err), 255);
     assert_string_equal(err.text, "Invalid --nodefile node file");
     pb_done(&job.base);
