@@ -147,9 +147,10 @@ static bool refer_to_other(struct action *a, const struct job_ref *ref)
 static bool is_other_task(const struct action *a, const Pst__JobRecord *r)
 {
     uint64_t number;
+    bool one = (a->req->has_one_task && a->req->one_task) ||
+               a->req->verb == PST__JOB_VERB__VERB_TOP; /* what still waits has the number */
 
-    return a->req->has_one_task && a->req->one_task && a->id &&
-           parse_u64(a->id, 1, UINT32_MAX, &number) == 0 && number != r->job_id;
+    return one && a->id && parse_u64(a->id, 1, UINT32_MAX, &number) == 0 && number != r->job_id;
 }
 
 /* A hold or release by name is meant for jobs that wait.  What it did to another one is told. */

@@ -242,3 +242,12 @@ def test_wait_ends_with_the_last_task_and_the_highest_code(c, script, rc):
     finally:
         (c.work / "go").unlink()
     wait_until(lambda: not c.run("squeue", "-h", "-n", "waited").out, "all have ended")
+
+
+def test_top_means_the_tasks_that_wait(c):
+    """The number of an array is that of what waits of it, whatever runs (22.05; it was refused for the task that runs)."""
+    job = c.sbatch("-o", "/dev/null", "-a", "1-3%1", wrap="sleep 60")
+    c.wait_state(f"{job}_1", "RUNNING")
+    done = c.run("scontrol", "top", job, check=False)
+    assert (done.rc, done.err) == (0, "")
+    c.run("scancel", job)
