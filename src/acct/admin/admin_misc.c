@@ -230,9 +230,17 @@ void wckey_set_own(struct admin_run *run, const char *name, const char *wckey)
 static void forget_own(struct admin_run *run, const char *name, const char *wckey)
 {
     const Pst__UserRecord *u = am_user(run->a->am, name);
+    const Pst__WckeyRecord *w;
+    size_t pos = 0;
 
-    if (u && !u->deleted && u->default_wckey && strcmp(u->default_wckey, wckey) == 0)
-        wckey_set_own(run, name, NULL);
+    if (!u || u->deleted || !u->default_wckey || strcmp(u->default_wckey, wckey) != 0)
+        return;
+    /* The user's own name of a default stands for every cluster: one that still has it keeps it. */
+    while ((w = (const Pst__WckeyRecord *)am_next(run->a->am, AM_WCKEY, &pos)))
+        if (!w->deleted && w->is_default && strcmp(w->user, name) == 0 &&
+            strcmp(w->name, wckey) == 0)
+            return;
+    wckey_set_own(run, name, NULL);
 }
 
 void wckey_set_default(struct admin_run *run, const char *cluster, const char *user,
@@ -359,14 +367,16 @@ static void drop_wckey(struct admin_run *run, uint32_t id)
 {
     Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, id));
     char where[32];
+    bool was_default;
 
     if (!w)
         return;
-    if (w->has_is_default && w->is_default)
-        forget_own(run, w->user, w->name);
+    was_default = w->has_is_default && w->is_default;
     w->has_deleted = w->deleted = 1; /* jobs tell it by its number */
     w->has_is_default = w->is_default = 0;
     run_put_wckey(run, w);
+    if (was_default)
+        forget_own(run, w->user, w->name);
     (void)snprintf(where, sizeof(where), "(id_wckey=%u)", id);
     run_txn(run, "Remove WCKeys", w->cluster, NULL, w->user, where, "");
     pst__wckey_record__free_unpacked(w, NULL);
