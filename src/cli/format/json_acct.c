@@ -273,7 +273,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_map(js, "comment");
     json_str(js, "administrator", j->admin_comment);
     json_str(js, "job", j->comment);
-    json_str(js, "system", "");
+    json_str(js, "system", j->system_comment);
     json_map_end(js);
     json_int(js, "allocation_nodes", j->alloc ? (int64_t)j->alloc->n_node_ids : 0);
     job_array(js, j);

@@ -448,7 +448,7 @@ void json_job(struct json *js, const struct job_row *r)
     json_str(js, "tres_alloc_str", j->alloc_tres);
     json_int(js, "user_id", j->uid);
     json_str(js, "user_name", job_user(j));
-    json_int(js, "maximum_switch_wait_time", 0);
+    json_int(js, "maximum_switch_wait_time", j->switches_wait_s);
     json_str(js, "wckey", j->wckey);
     json_str(js, "current_working_directory", j->work_dir);
     json_map_end(js);

@@ -1,7 +1,9 @@
 /* json_node.c - nodes, partitions and rows of sinfo as JSON; see json_job.h. */
 #include "cli/format/json_job.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
@@ -9,6 +11,7 @@
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "model/words/nodespec.h"
 
 static void put_node_states(struct json *js, const char *key, const Pst__NodeRecord *n)
 {
@@ -63,7 +66,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n, const cha
     json_int(js, "cpu_load", n->cpu_load_centi);
     json_number(js, "free_mem", n->has_free_mem_mib, false, n->free_mem_mib);
     json_int(js, "cpus", n->cpus);
-    json_int(js, "effective_cpus", n->cpus);
+    json_int(js, "effective_cpus", nodespec_effective(n));
     json_str(js, "specialized_cpus", n->cpu_spec_list);
     put_energy(js, n->energy);
     json_str(js, "extra", n->extra);
@@ -94,7 +97,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
     json_words(js, "partitions", of->partitions);
     json_int(js, "port", n->port);
     json_int(js, "real_memory", (int64_t)n->real_memory_mib);
-    json_int(js, "res_cores_per_gpu", 0);
+    json_int(js, "res_cores_per_gpu", n->restricted_cores_per_gpu);
     json_str(js, "comment", n->comment);
     json_str(js, "reason", n->reason);
     json_time(js, "reason_changed_at", n->reason ? n->reason_us : 0);
@@ -199,6 +202,8 @@ static void put_flags(struct json *js, const Pst__PartitionRecord *p)
 
 static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
 {
+    const char *jobs = p->oversubscribe ? strchr(p->oversubscribe, ':') : NULL; /* FORCE:4 */
+
     json_map(js, "maximums");
     json_number(js, "cpus_per_node", p->has_max_cpus_per_node, !p->has_max_cpus_per_node,
                 p->max_cpus_per_node);
@@ -212,8 +217,10 @@ static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
     json_number(js, "nodes", p->has_max_nodes, !p->has_max_nodes, p->max_nodes);
     json_int(js, "shares", 0);
     json_map(js, "oversubscribe");
-    json_int(js, "jobs", 0);
+    json_int(js, "jobs", jobs ? strtol(jobs + 1, NULL, 10) : 0);
     json_list(js, "flags");
+    if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0)
+        json_str(js, NULL, "force");
     json_list_end(js);
     json_map_end(js);
     json_number(js, "time", p->has_max_time_min, !p->has_max_time_min, p->max_time_min);
