@@ -57,7 +57,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     else if (control_request(d, c, frame))
         return;
     else if (serve_has(frame->op))
-        serve_request(d->serve, c, frame, 0);
+        serve_request(d->serve, c, frame,
+                      frame->op == OP_QUERY_ACCT ? adminserve_ask(d->admin) : 0);
     else
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
                          "slurmdbd does not know this operation");
@@ -71,6 +72,24 @@ static void on_close(void *ctx, struct conn *c)
         adminserve_conn_closed(d->admin, c);
     if (d->feeds)
         feeds_conn_closed(d->feeds, c);
+}
+
+/* Jobs that are asked for are looked up once the controllers have brought what they had then. */
+static uint64_t records_brought(void *ctx)
+{
+    struct dbd *d = ctx;
+
+    return atomic_load(&d->can_ask) ? adminserve_brought(d->admin) : UINT64_MAX;
+}
+
+static void note_brought(void *ctx)
+{
+    struct dbd *d = ctx;
+
+    pthread_mutex_lock(&d->serve_lock);
+    if (!atomic_load(&d->stopping)) /* else it may be gone */
+        serve_advanced(d->serve, NULL);
+    pthread_mutex_unlock(&d->serve_lock);
 }
 
 static bool is_admin(void *ctx, uid_t uid)
@@ -300,6 +319,8 @@ int dbd_work(struct dbd *d, struct err *err)
     struct serve_settings set;
     struct serve_config serve = { .find_op = serve_op,
                                   .note_gone = feeds_note_gone,
+                                  .cursor = records_brought,
+                                  .ctx = d,
                                   .readers = READERS,
                                   .settings = &set,
                                   .rpcs = d->rpcs,
@@ -348,9 +369,11 @@ int dbd_work(struct dbd *d, struct err *err)
                                                conf_dbd_str(d->conf, CONF_DBD_DEFAULT_QOS),
                                            .rpcs = d->rpcs,
                                            .is_root = is_admin,
+                                           .brought = note_brought,
                                            .ctx = d };
 
         r = adminserve_start(&admin, &d->admin, err);
+        atomic_store(&d->can_ask, r == 0);
         atomic_store(&d->track_keys, conf_dbd_bool(d->conf, CONF_DBD_TRACK_WC_KEY));
         feeds_tell_keys(d->feeds, keep_key, d);
     }
@@ -371,12 +394,15 @@ int dbd_work(struct dbd *d, struct err *err)
 
 void dbd_rest(struct dbd *d)
 {
+    pthread_mutex_lock(&d->serve_lock);
     atomic_store(&d->stopping, true);
+    pthread_mutex_unlock(&d->serve_lock);
     patience_begin(d->patience);
     if (d->server)
         server_stop(d->server);
     d->kiosk = kiosk_close(d->kiosk);
     d->serve = serve_free(d->serve); /* its threads ask the other */
+    atomic_store(&d->can_ask, false);
     d->admin = adminserve_stop(d->admin);
     d->health = httphealth_free(d->health); /* its thread asks the server */
     d->server = server_free(d->server);

@@ -42,7 +42,9 @@ struct dbd {
     struct rpc_stat rpcs[OP_MAX_];
     _Atomic int64_t since_us; /* when the counting of rpcs began */
     struct serve *serve;
-    struct adminserve *admin; /* accounts, users, QOS ... */
+    pthread_mutex_t serve_lock; /* of its end, see note_brought() */
+    struct adminserve *admin;   /* accounts, users, QOS ... */
+    atomic_bool can_ask;        /* it */
     struct server *server;
     struct kiosk *kiosk;       /* NULL: this server vouches for nobody */
     struct httphealth *health; /* while it works */

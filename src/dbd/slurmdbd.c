@@ -301,7 +301,8 @@ static int check_conf(const struct daemon_options *o)
 
 int main(int argc, char **argv)
 {
-    struct head h = { .d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER } };
+    struct head h = { .d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER,
+                             .serve_lock = PTHREAD_MUTEX_INITIALIZER } };
     int r;
 
     inherit_begin(3);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct/admin/adminfollow.h"
 #include "acct/sql/db.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
@@ -53,13 +54,6 @@ struct sight_ask {
     int r;
 };
 
-/* A controller that hears of every change. */
-struct follower {
-    struct follower *next;
-    struct conn *conn;
-    uint32_t id;
-};
-
 struct adminserve {
     struct adminserve_config config;
     atomic_uint rules;
@@ -74,12 +68,13 @@ struct adminserve {
     struct request *head, **tail; /* under the lock, as are those below */
     size_t n;
     bool stopping, behind, tried; /* tried: to open the store, once */
+    bool asked;                   /* controllers were, for records: they may not answer */
     uint64_t known;
-    struct follower *followers; /* under the lock */
-    struct sight_ask *asks;     /* likewise; of threads that wait for told */
-    struct key_note *keys;      /* likewise; the newest first */
+    struct sight_ask *asks; /* likewise; of threads that wait for told */
+    struct key_note *keys;  /* likewise; the newest first */
     size_t n_keys;
     pthread_cond_t told;
+    struct adminfollow *followers; /* has a lock of its own */
     /* the thread's own */
     struct sql *db;
     struct admin *admin;
@@ -129,36 +124,6 @@ static int collect_change(void *ctx, const Pst__AcctChange *change)
     return 0;
 }
 
-#define CHANGES_OF_FRAME 1000u
-
-/* Some frames of changes to one connection that follows. */
-static void send_changes(struct conn *conn, uint32_t id, Pst__AcctChange **changes, size_t n)
-{
-    for (size_t at = 0; at < n; at += CHANGES_OF_FRAME) {
-        Pst__AcctChanges some = PST__ACCT_CHANGES__INIT;
-
-        some.changes = changes + at;
-        some.n_changes = n - at < CHANGES_OF_FRAME ? n - at : CHANGES_OF_FRAME;
-        some.has_more = some.more = at + some.n_changes < n;
-        if (conn_reply(conn, OP_ACCT_FOLLOW, id, FRAME_MORE, &some.base) < 0)
-            conn_close(conn); /* it comes again and asks for what it lacks */
-    }
-}
-
-/* Without a receiver of our own: to all connections that follow, and then the answer. */
-static void broadcast_delivery(struct adminserve *s, struct admin_delivery *d)
-{
-    pthread_mutex_lock(&s->lock);
-    for (struct follower *f = s->followers; f; f = f->next)
-        send_changes(f->conn, f->id, d->changes, d->n);
-    pthread_mutex_unlock(&s->lock);
-    if (d->conn) {
-        conn_send_take(d->conn, d->answer, d->answer_len);
-        d->answer = NULL;
-    }
-    admin_delivery_free(d);
-}
-
 /* Everything since the last delivery, and an answer (taken, NULL = none). */
 static int deliver_changes(struct adminserve *s, struct request *q, uint8_t *answer, size_t len)
 {
@@ -193,7 +158,7 @@ static int deliver_changes(struct adminserve *s, struct request *q, uint8_t *ans
     if (s->config.deliver)
         s->config.deliver(s->config.ctx, d);
     else
-        broadcast_delivery(s, d);
+        (void)adminfollow_deliver(s->followers, d, s->delivered); /* the thread looks for both */
     return 0;
 }
 
@@ -378,21 +343,6 @@ static int run_blob(struct adminserve *s, struct request *q, const struct admin_
     return 0;
 }
 
-static bool add_follower(struct adminserve *s, struct request *q)
-{
-    struct follower *f = calloc(1, sizeof(*f));
-
-    if (!f)
-        return false;
-    f->conn = conn_ref(q->conn);
-    f->id = q->id;
-    pthread_mutex_lock(&s->lock);
-    f->next = s->followers;
-    s->followers = f;
-    pthread_mutex_unlock(&s->lock);
-    return true;
-}
-
 /* A controller registers and gets what it lacks; what comes later is sent as it comes. */
 static int run_follow(struct adminserve *s, struct request *q, const struct admin_who *who,
                       struct err *err)
@@ -422,8 +372,8 @@ static int run_follow(struct adminserve *s, struct request *q, const struct admi
         r = admin_changes(s->admin, anew ? 0 : req->version, collect_change, &all);
     if (r == 0) {
         if (all.n)
-            send_changes(q->conn, q->id, all.changes, all.n);
-        r = add_follower(s, q) ? 0 : -ENOMEM;
+            adminfollow_send(q->conn, q->id, all.changes, all.n);
+        r = adminfollow_add(s->followers, q->conn, q->id, req->tells, s->delivered);
     }
     for (size_t i = 0; i < all.n; i++)
         pst__acct_change__free_unpacked(all.changes[i], NULL);
@@ -433,17 +383,9 @@ static int run_follow(struct adminserve *s, struct request *q, const struct admi
 
 void adminserve_conn_closed(struct adminserve *s, struct conn *conn)
 {
-    pthread_mutex_lock(&s->lock);
-    for (struct follower **at = &s->followers, *f; (f = *at);) {
-        if (conn_id(f->conn) != conn_id(conn)) {
-            at = &f->next;
-            continue;
-        }
-        *at = f->next;
-        conn_unref(f->conn);
-        free(f);
-    }
-    pthread_mutex_unlock(&s->lock);
+    adminfollow_gone(s->followers, conn);
+    if (s->config.brought)
+        s->config.brought(s->config.ctx);
 }
 
 static void serve_request(struct adminserve *s, struct request *q)
@@ -608,18 +550,25 @@ static void make_keys(struct adminserve *s)
 static struct request *take_request(struct adminserve *s)
 {
     struct timespec ts;
-    int64_t until = now_mono_us() + RETRY_US;
+    bool gave_up;
+    int64_t until = now_mono_us() + RETRY_US, due = adminfollow_expire(s->followers, &gave_up);
     struct request *q = NULL;
 
+    if (gave_up && s->config.brought)
+        s->config.brought(s->config.ctx);
+
+    if (due && due < until)
+        until = due;
     ts =
         (struct timespec){ .tv_sec = until / USEC_PER_SEC, .tv_nsec = until % USEC_PER_SEC * 1000 };
     pthread_mutex_lock(&s->lock);
-    while (!s->head && !s->asks && !s->keys && !s->stopping) {
-        if (!s->failing && !s->behind)
+    while (!s->head && !s->asks && !s->keys && !s->stopping && !s->asked) {
+        if (!s->failing && !s->behind && !due)
             pthread_cond_wait(&s->wake, &s->lock);
         else if (pthread_cond_timedwait(&s->wake, &s->lock, &ts) == ETIMEDOUT)
             break;
     }
+    s->asked = false;
     if (s->behind && !s->head) { /* some time has passed */
         s->delivered = s->known < s->delivered ? s->known : s->delivered;
         s->behind = false;
@@ -682,6 +631,37 @@ static bool has_place(const struct adminserve *s, uid_t uid)
     return his < REQUESTS_USER;
 }
 
+/* A controller that follows says how far it is.  False: it begins to follow. */
+static bool note_told(struct adminserve *s, struct conn *conn, const Pst__AcctFollowRequest *req)
+{
+    if (req->has_arrived)
+        adminfollow_arrived(s->followers, conn, req->arrived);
+    if (req->has_brought) {
+        adminfollow_has_brought(s->followers, conn, req->brought);
+        if (s->config.brought)
+            s->config.brought(s->config.ctx);
+    }
+    return req->has_arrived || req->has_brought;
+}
+
+uint64_t adminserve_ask(struct adminserve *s)
+{
+    uint64_t ticket = adminfollow_ask(s->followers);
+
+    if (ticket) {
+        pthread_mutex_lock(&s->lock);
+        s->asked = true;
+        pthread_cond_signal(&s->wake);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return ticket;
+}
+
+uint64_t adminserve_brought(struct adminserve *s)
+{
+    return adminfollow_brought(s->followers);
+}
+
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg)
 {
@@ -692,6 +672,10 @@ void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, ui
     if (pbsafe_check(msg, &err) < 0) {
         protobuf_c_message_free_unpacked(msg, NULL);
         (void)conn_error(conn, op, id, EPST_BAD_REQUEST, err.text); /* it may be gone */
+        return;
+    }
+    if (op == OP_ACCT_FOLLOW && note_told(s, conn, (const Pst__AcctFollowRequest *)msg)) {
+        protobuf_c_message_free_unpacked(msg, NULL);
         return;
     }
     q = calloc(1, sizeof(*q));
@@ -741,13 +725,7 @@ struct adminserve *adminserve_stop(struct adminserve *s)
     close_store(s);
     while (s->keys)
         s->keys = key_note_free(s->keys);
-    while (s->followers) {
-        struct follower *f = s->followers;
-
-        s->followers = f->next;
-        conn_unref(f->conn);
-        free(f);
-    }
+    s->followers = adminfollow_free(s->followers);
     if (s->cluster)
         pst__acct_cluster_record__free_unpacked(s->cluster, NULL);
     for (size_t i = 0; i < s->n_tres; i++)
@@ -805,7 +783,8 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
     pthread_condattr_destroy(&attr);
     pthread_cond_init(&s->told, NULL);
     s->tail = &s->head;
-    r = copy_config(s, config);
+    s->followers = adminfollow_new();
+    r = s->followers ? copy_config(s, config) : -ENOMEM;
     if (r == 0)
         r = -pthread_create(&s->thread, NULL, run_thread, s);
     if (r < 0) {

@@ -42,8 +42,11 @@ struct adminserve_config {
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
-     * go to the connections that follow (OP_ACCT_FOLLOW), and the answer at once. */
+     * go to the connections that follow (OP_ACCT_FOLLOW), and the answer once they are in force
+     * there (adminfollow.h). */
     void (*deliver)(void *ctx, struct admin_delivery *d);
+    void (*brought)(
+        void *ctx); /* adminserve_brought() has changed; NULL: nobody asks.  Any thread */
     void *ctx;
 };
 
@@ -67,6 +70,10 @@ void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, ui
  * admin_sight_done().  Waits for the thread.  Any thread, but not once adminserve_stop() is called.
  * Errors: -ENOMEM, and what the store says. */
 int adminserve_sight(struct adminserve *s, uid_t uid, struct admin_sight *ret, struct err *err);
+/* Has the controllers that follow bring the records of their jobs up to now.  A ticket: they have
+ * when adminserve_brought() is not below it; 0: nobody follows.  Any thread; never blocks. */
+uint64_t adminserve_ask(struct adminserve *s);
+uint64_t adminserve_brought(struct adminserve *s);
 /* A connection is gone: it follows no more.  Any thread. */
 void adminserve_conn_closed(struct adminserve *s, struct conn *conn);
 /* Deliver the changes after this version again: the receiver lost some.  Any thread. */

@@ -18,6 +18,7 @@
 #include "base/timefmt.h"
 #include "ctld/acct/acctadmin.h"
 #include "ctld/acct/acctsync.h"
+#include "ctld/acct/acctthread.h"
 #include "ctld/ctld.h"
 #include "wire/client.h"
 #include "wire/client_watch.h"
@@ -29,6 +30,8 @@
 #define RETRY_US (2 * USEC_PER_SEC)
 #define SILENCE_MS 60000 /* then the connection is made anew: it may be dead */
 #define CONNECT_MS 10000
+#define ARRIVAL_MS 3000 /* nobody waits for it longer */
+#define BRING_MS 1000   /* likewise */
 
 struct acctfollow {
     struct ctld *ctld;
@@ -49,6 +52,7 @@ struct acctfollow {
     char *leaves;  /* likewise: this federation, once slurmdbd hears of it; NULL: none */
     _Atomic uint64_t version;
     atomic_bool refused; /* by the log */
+    atomic_bool landed;  /* the last batch is in force */
     atomic_bool anew;    /* the connection was ended to ask for something else */
     bool failing;        /* and said so */
     /* a batch that comes in pieces */
@@ -108,10 +112,48 @@ static void note_arrival(void *arg, int r, uint64_t version)
 
     if (r == 0) {
         atomic_store(&f->version, version);
+        pthread_mutex_lock(&f->lock);
+        atomic_store(&f->landed, true);
+        pthread_cond_signal(&f->wake);
+        pthread_mutex_unlock(&f->lock);
     } else if (r != -ECANCELED) { /* at the end f may be gone */
         atomic_store(&f->refused, true);
         wake_up(f);
     }
+}
+
+/* Until the batch is in force, it was refused, or nobody waits for it any more. */
+static bool wait_for_arrival(struct acctfollow *f)
+{
+    int64_t until = now_mono_us() + ARRIVAL_MS * (USEC_PER_SEC / 1000);
+    struct timespec ts = { .tv_sec = until / USEC_PER_SEC, .tv_nsec = until % USEC_PER_SEC * 1000 };
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->stopping && !atomic_load(&f->refused) && !atomic_load(&f->landed))
+        if (pthread_cond_timedwait(&f->wake, &f->lock, &ts) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&f->lock);
+    return atomic_load(&f->landed);
+}
+
+static int tell_arrival(struct acctfollow *f)
+{
+    Pst__AcctFollowRequest req = PST__ACCT_FOLLOW_REQUEST__INIT;
+
+    req.has_arrived = 1;
+    req.arrived = atomic_load(&f->version);
+    return client_send(f->client, OP_ACCT_FOLLOW, 0, client_next_id(f->client), &req.base);
+}
+
+/* Somebody asks slurmdbd for jobs: what was answered here before is stored first. */
+static int bring_records(struct acctfollow *f, uint64_t ticket)
+{
+    Pst__AcctFollowRequest req = PST__ACCT_FOLLOW_REQUEST__INIT;
+
+    acctthread_catch_up(f->ctld->acct, BRING_MS);
+    req.has_brought = 1;
+    req.brought = ticket;
+    return client_send(f->client, OP_ACCT_FOLLOW, 0, client_next_id(f->client), &req.base);
 }
 
 static int take_changes(struct acctfollow *f, const struct frame *frame)
@@ -121,6 +163,12 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
 
     if (!some)
         return -EBADMSG;
+    if (some->has_bring) {
+        uint64_t ticket = some->bring;
+
+        pst__acct_changes__free_unpacked(some, NULL);
+        return bring_records(f, ticket);
+    }
     f->batch = must(reallocarray(f->batch, f->n + some->n_changes + 1, sizeof(*f->batch)));
     for (size_t i = 0; i < some->n_changes; i++)
         f->batch[f->n++] = some->changes[i];
@@ -131,7 +179,10 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
         size_t n = f->n;
 
         f->n = 0;
+        atomic_store(&f->landed, false);
         acctsync_post(f->ctld, TAKE_PTR(f->batch), n, note_arrival, f);
+        if (wait_for_arrival(f))
+            return tell_arrival(f);
     }
     return 0;
 }
@@ -182,6 +233,7 @@ static int send_request(struct acctfollow *f)
     pthread_mutex_unlock(&f->lock);
     req->has_version = 1;
     req->version = atomic_load(&f->version);
+    req->has_tells = req->tells = 1;
     r = client_send(f->client, OP_ACCT_FOLLOW, 0, client_next_id(f->client), &req->base);
     pst__acct_follow_request__free_unpacked(req, NULL);
     return r;

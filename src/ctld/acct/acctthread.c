@@ -329,6 +329,11 @@ bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms)
     return reached;
 }
 
+void acctthread_catch_up(struct acctthread *t, int timeout_ms)
+{
+    (void)acctthread_wait(t, atomic_load(&t->durable), timeout_ms); /* the asker waits no longer */
+}
+
 void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame,
                         uint64_t shown_lsn)
 {

@@ -46,6 +46,8 @@ uint64_t acctthread_cursor(const struct acctthread *t);
 /* Block until the cursor has reached lsn.  False: timeout_ms is over, or accounting ends.  Any
  * thread. */
 bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms);
+/* Until what is on disk now is stored, or the time is over. */
+void acctthread_catch_up(struct acctthread *t, int timeout_ms);
 /* Answer a request that the store answers (serve_has).  The answer waits until two things are
  * stored: what is durable at this moment, and what queries have shown already (up to shown_lsn).
  * The call itself never blocks.  t NULL: there is no accounting.  Any thread. */
