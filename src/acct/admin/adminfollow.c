@@ -133,7 +133,8 @@ void adminfollow_gone(struct adminfollow *fs, struct conn *conn)
     pthread_mutex_unlock(&fs->lock);
 }
 
-void adminfollow_send(struct conn *conn, uint32_t id, Pst__AcctChange **changes, size_t n)
+void adminfollow_send(struct conn *conn, uint32_t id, bool asks, Pst__AcctChange **changes,
+                      size_t n)
 {
     for (size_t at = 0; at < n; at += CHANGES_OF_FRAME) {
         Pst__AcctChanges some = PST__ACCT_CHANGES__INIT;
@@ -141,6 +142,7 @@ void adminfollow_send(struct conn *conn, uint32_t id, Pst__AcctChange **changes,
         some.changes = changes + at;
         some.n_changes = n - at < CHANGES_OF_FRAME ? n - at : CHANGES_OF_FRAME;
         some.has_more = some.more = at + some.n_changes < n;
+        some.has_asks = some.asks = asks;
         if (conn_reply(conn, OP_ACCT_FOLLOW, id, FRAME_MORE, &some.base) < 0)
             conn_close(conn); /* it comes again and asks for what it lacks */
     }
@@ -152,7 +154,7 @@ bool adminfollow_deliver(struct adminfollow *fs, struct admin_delivery *d, uint6
 
     pthread_mutex_lock(&fs->lock);
     for (struct follower *f = fs->list; f; f = f->next)
-        adminfollow_send(f->conn, f->id, d->changes, d->n);
+        adminfollow_send(f->conn, f->id, f->tells, d->changes, d->n);
     if (d->conn && d->n && !is_everywhere(fs, version))
         h = calloc(1, sizeof(*h)); /* without memory the answer is given at once */
     if (h) {

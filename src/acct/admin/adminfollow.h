@@ -21,8 +21,9 @@ struct adminfollow *adminfollow_free(struct adminfollow *fs); /* always NULL */
 int adminfollow_add(struct adminfollow *fs, struct conn *conn, uint32_t id, bool tells,
                     uint64_t version);
 void adminfollow_gone(struct adminfollow *fs, struct conn *conn);
-/* Changes to one of them. */
-void adminfollow_send(struct conn *conn, uint32_t id, Pst__AcctChange **changes, size_t n);
+/* Changes to one of them; asks: it shall tell when they have arrived. */
+void adminfollow_send(struct conn *conn, uint32_t id, bool asks, Pst__AcctChange **changes,
+                      size_t n);
 /* d (taken) to all; its changes end with the version.  True: its answer waits. */
 bool adminfollow_deliver(struct adminfollow *fs, struct admin_delivery *d, uint64_t version);
 void adminfollow_arrived(struct adminfollow *fs, struct conn *conn, uint64_t version);

@@ -372,7 +372,7 @@ static int run_follow(struct adminserve *s, struct request *q, const struct admi
         r = admin_changes(s->admin, anew ? 0 : req->version, collect_change, &all);
     if (r == 0) {
         if (all.n)
-            adminfollow_send(q->conn, q->id, all.changes, all.n);
+            adminfollow_send(q->conn, q->id, req->tells, all.changes, all.n);
         r = adminfollow_add(s->followers, q->conn, q->id, req->tells, s->delivered);
     }
     for (size_t i = 0; i < all.n; i++)

@@ -159,7 +159,7 @@ static int bring_records(struct acctfollow *f, uint64_t ticket)
 static int take_changes(struct acctfollow *f, const struct frame *frame)
 {
     Pst__AcctChanges *some = pst__acct_changes__unpack(NULL, frame->len, frame->body);
-    bool more;
+    bool more, asks;
 
     if (!some)
         return -EBADMSG;
@@ -174,6 +174,7 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
         f->batch[f->n++] = some->changes[i];
     some->n_changes = 0; /* they were moved */
     more = some->more;
+    asks = some->asks;
     pst__acct_changes__free_unpacked(some, NULL);
     if (!more && f->n) {
         size_t n = f->n;
@@ -181,7 +182,7 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
         f->n = 0;
         atomic_store(&f->landed, false);
         acctsync_post(f->ctld, TAKE_PTR(f->batch), n, note_arrival, f);
-        if (wait_for_arrival(f))
+        if (asks && wait_for_arrival(f))
             return tell_arrival(f);
     }
     return 0;

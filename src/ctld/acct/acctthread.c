@@ -331,7 +331,8 @@ bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms)
 
 void acctthread_catch_up(struct acctthread *t, int timeout_ms)
 {
-    (void)acctthread_wait(t, atomic_load(&t->durable), timeout_ms); /* the asker waits no longer */
+    if (t)
+        (void)acctthread_wait(t, atomic_load(&t->durable), timeout_ms); /* nobody waits longer */
 }
 
 void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame,

@@ -161,6 +161,26 @@ static void test_refused(void **state)
     await_version(4);
 }
 
+/* Whoever asks is told when a batch is in force, and when records are brought. */
+static void test_tells(void **state)
+{
+    (void)state;
+    start_follower();
+    await_request(1);
+    assert_true(dbd.last_follow->tells);
+    tell("{'asks':true,'changes':[{'version':3,'account':{'name':'bio'}}]}");
+    await_request(2);
+    assert_int_equal(dbd.last_follow->arrived, 3);
+    assert_non_null(am_account(core.ctld.cluster->am, "bio"));
+    tell("{'bring':17}");
+    await_request(3);
+    assert_int_equal(dbd.last_follow->brought, 17);
+    assert_false(dbd.last_follow->has_arrived);
+    tell("{'changes':[{'version':4,'account':{'name':'geo'}}]}"); /* nobody asks */
+    await_version(4);
+    assert_int_equal(dbd.followed, 3);
+}
+
 /* That the cluster leaves its federation is said in a new request, once; what is taken back in
  * time is not said. */
 static void test_leaves(void **state)
@@ -197,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tells, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_leaves, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_away, set_up, tear_down),
     };
