@@ -87,10 +87,11 @@ def test_federation(two):
     def members(c=a):
         return c.run("sacctmgr", "-nP", "list", "federation", "format=federation,cluster,fedid,fedstate").out.split()
 
-    kept = b.sbatch(wrap="sleep 300")  # what is drained leaves the federation with its last job
-    b.wait_state(kept, "RUNNING")
     a.run("sacctmgr", "-i", "add", "federation", "f1", "clusters=aa,bb")
     a.run("sacctmgr", "-i", "add", "federation", "empty")
+    # What is drained leaves the federation with the last of the federation's jobs.
+    kept = b.run("sbatch", "--parsable", "-M", "bb", "-o", "/dev/null", "--wrap", "sleep 300").out.split(";")[0]
+    b.wait_state(kept, "RUNNING")
     a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=drain+remove", "features=x,y")
     want = ["empty|||", "f1|aa|1|ACTIVE", "f1|bb|2|DRAIN+REMOVE"]
     assert members() == want
