@@ -57,8 +57,9 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     else if (control_request(d, c, frame))
         return;
     else if (serve_has(frame->op))
-        serve_request(d->serve, c, frame,
-                      frame->op == OP_QUERY_ACCT ? adminserve_ask(d->admin) : 0);
+        serve_request(
+            d->serve, c, frame,
+            frame->op == OP_QUERY_ACCT && !atomic_load(&d->gathers) ? adminserve_ask(d->admin) : 0);
     else
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
                          "slurmdbd does not know this operation");
@@ -255,6 +256,7 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
 
+    atomic_store(&d->gathers, conf_dbd_num(conf, CONF_DBD_COMMIT_DELAY) > 0);
     logflags_set(conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS)); /* has passed debug_check() */
     settings_of(conf, &set);
     atomic_store(&d->track_keys, conf_dbd_bool(conf, CONF_DBD_TRACK_WC_KEY));
@@ -374,6 +376,7 @@ int dbd_work(struct dbd *d, struct err *err)
 
         r = adminserve_start(&admin, &d->admin, err);
         atomic_store(&d->can_ask, r == 0);
+        atomic_store(&d->gathers, set.commit_delay_s > 0);
         atomic_store(&d->track_keys, conf_dbd_bool(d->conf, CONF_DBD_TRACK_WC_KEY));
         feeds_tell_keys(d->feeds, keep_key, d);
     }

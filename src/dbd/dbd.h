@@ -45,6 +45,7 @@ struct dbd {
     pthread_mutex_t serve_lock; /* of its end, see note_brought() */
     struct adminserve *admin;   /* accounts, users, QOS ... */
     atomic_bool can_ask;        /* it */
+    atomic_bool gathers;        /* CommitDelay: records come when they come */
     struct server *server;
     struct kiosk *kiosk;       /* NULL: this server vouches for nobody */
     struct httphealth *health; /* while it works */
