@@ -37,6 +37,20 @@ struct adminfollow {
     uint64_t ticket;            /* the last */
 };
 
+struct admin_delivery *admin_delivery_free(struct admin_delivery *d)
+{
+    if (!d)
+        return NULL;
+    for (size_t i = 0; i < d->n; i++)
+        pst__acct_change__free_unpacked(d->changes[i], NULL);
+    free(d->changes);
+    free(d->answer);
+    if (d->conn)
+        conn_unref(d->conn);
+    free(d);
+    return NULL;
+}
+
 struct adminfollow *adminfollow_new(void)
 {
     struct adminfollow *fs = calloc(1, sizeof(*fs));

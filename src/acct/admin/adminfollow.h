@@ -10,9 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acct/admin/adminserve.h"
+#include "acct/admin/admin.h"
 
 struct adminfollow;
+struct conn;
+
+/* What is left to do once the store has changed. */
+struct admin_delivery {
+    Pst__AcctChange **changes; /* in order; owned by the delivery */
+    size_t n;
+    struct conn *conn; /* held; NULL = no answer is expected */
+    uint32_t id;
+    uint8_t *answer; /* a frame; owned by the delivery */
+    size_t answer_len;
+};
+struct admin_delivery *admin_delivery_free(struct admin_delivery *d); /* always NULL */
 
 /* NULL: no memory. */
 struct adminfollow *adminfollow_new(void);
@@ -27,8 +39,8 @@ void adminfollow_send(struct conn *conn, uint32_t id, bool asks, Pst__AcctChange
 /* d (taken) to all; its changes end with the version.  True: its answer waits. */
 bool adminfollow_deliver(struct adminfollow *fs, struct admin_delivery *d, uint64_t version);
 void adminfollow_arrived(struct adminfollow *fs, struct conn *conn, uint64_t version);
-/* Asks those that tell to bring the records they have.  A ticket for adminfollow_brought(); 0: there
- * is nobody to wait for. */
+/* Asks those that tell to bring the records they have.  A ticket for adminfollow_brought(); 0:
+ * there is nobody to wait for. */
 uint64_t adminfollow_ask(struct adminfollow *fs);
 /* Up to which ticket all have. */
 uint64_t adminfollow_brought(struct adminfollow *fs);

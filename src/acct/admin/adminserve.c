@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct/admin/adminfollow.h"
 #include "acct/sql/db.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
@@ -82,20 +81,6 @@ struct adminserve {
     bool forget; /* what was delivered before is void */
     bool failing;
 };
-
-struct admin_delivery *admin_delivery_free(struct admin_delivery *d)
-{
-    if (!d)
-        return NULL;
-    for (size_t i = 0; i < d->n; i++)
-        pst__acct_change__free_unpacked(d->changes[i], NULL);
-    free(d->changes);
-    free(d->answer);
-    if (d->conn)
-        conn_unref(d->conn);
-    free(d);
-    return NULL;
-}
 
 static void request_free(struct request *q)
 {

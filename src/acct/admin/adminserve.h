@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "acct/admin/admin.h"
+#include "acct/admin/adminfollow.h"
 #include "acct/admin/admin_sight.h"
 #include "base/err.h"
 
@@ -18,17 +19,6 @@ struct adminserve;
 struct conn;
 
 struct rpc_stat;
-
-/* What is left to do once the store has changed. */
-struct admin_delivery {
-    Pst__AcctChange **changes; /* in order; owned by the delivery */
-    size_t n;
-    struct conn *conn; /* held; NULL = no answer is expected */
-    uint32_t id;
-    uint8_t *answer; /* a frame; owned by the delivery */
-    size_t answer_len;
-};
-struct admin_delivery *admin_delivery_free(struct admin_delivery *d); /* always NULL */
 
 struct adminserve_config {
     const char *location; /* of the store */

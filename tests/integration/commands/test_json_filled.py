@@ -2,8 +2,8 @@
 
 import json
 
-CLUSTER = {"nodes": 2, "cpus": 4, "node_options": "CoreSpecCount=1 Gres=gpu:1 RestrictedCoresPerGPU=1", "partition": "OverSubscribe=FORCE:3",
-           "conf": "GresTypes=gpu"}
+CLUSTER = {"nodes": 2, "cpus": 4, "node_options": "CoreSpecCount=1 Gres=gpu:1 RestrictedCoresPerGPU=1", "conf": "GresTypes=gpu",
+           "partition": "OverSubscribe=FORCE:3"}
 
 
 def told(c, *argv):
