@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "wire/errors.h"
 #include "wire/server/rpcstat.h"
 #include "wire/server/server.h"
@@ -790,8 +791,7 @@ int serve_new(const struct serve_config *config, struct serve **ret)
             serve_free(s);
             return -r;
         }
-        (void)pthread_setname_np(w->thread,
-                                 w->writes ? "acct-write" : "acct-query"); /* a label for people */
+        threadname_set(w->thread, w->writes ? "acct-write" : "acct-query");
     }
     *ret = s;
     return 0;

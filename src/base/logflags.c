@@ -1,6 +1,7 @@
 /* logflags.c - DebugFlags: lines about one subject; see logflags.h */
 #include "base/logflags.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -39,6 +40,18 @@ void logflags_change(const char *word, bool on)
     uint64_t bit = bit_of(word, strlen(word));
 
     log_set_subjects(on ? bit : 0, bit);
+}
+
+void logflags_list(char *buf, size_t size)
+{
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (!log_has_flag((enum log_subject)i) || len + strlen(words[i]) + 2 > size)
+            continue;
+        len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? "," : "", words[i]);
+    }
 }
 
 const char *logflags_word(enum log_subject subject)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/log.h"
@@ -26,6 +27,8 @@ enum log_subject {
 void logflags_set(const char *list);
 /* One of them.  A word that is no subject changes nothing. */
 void logflags_change(const char *word, bool on);
+/* The words that are on, with commas between; cut to whole words when there is no room. */
+void logflags_list(char *buf, size_t size);
 /* "Backfill" */
 const char *logflags_word(enum log_subject subject);
 

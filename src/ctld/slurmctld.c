@@ -18,6 +18,7 @@
 #include "base/process/daemonize.h"
 #include "base/process/inherit.h"
 #include "base/log.h"
+#include "base/process/threadname.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "ctld/core/boot.h"
@@ -435,6 +436,7 @@ static int serve_cluster(void *ctx, int ready_fd, struct err *err)
     r = -pthread_create(&signals, NULL, signal_thread, ctld);
     if (r < 0)
         return err_set(err, r, "cannot start a thread: %s", strerror(-r));
+    threadname_set(signals, "signals");
     r = h->past ? show_past(h, ready_fd, err) : lead_cluster(h, ready_fd, err);
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "http/httplib.h"
 #include "http/httppaths.h"
@@ -192,6 +192,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
     refused = row->allow ? row->allow(h->config.ctx, &r, &err) : 0;
     if (refused)
         return refuse_request(h, conn, refused, method, path, err.text);
+    if (strncmp(row->path, "/metrics", 8) == 0)
+        log_flag(METRICS, "%s %s", method, row->path);
     k = &h->kept[row - h->config.paths];
     if (k->response && now_mono_us() < k->until_mono_us)
         return MHD_queue_response(conn, HTTP_OK, k->response);

@@ -17,6 +17,7 @@
 #include "base/process/failpoint.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 
 #define RENEW_PART 4             /* of a lease */
 #define TELL_US 250000           /* a standby hears of a log that grows so often */
@@ -104,7 +105,7 @@ static void *renew_main(void *arg)
     int64_t renewed = term_clock_us(), renew_us, tell_us;
     const char *why = NULL;
 
-    (void)pthread_setname_np(pthread_self(), "lease");
+    threadname_set(pthread_self(), "lease");
     renew_us = r->config.record.lease_ms ? (int64_t)r->config.record.lease_ms * 1000 / RENEW_PART
                                          : FOREVER_LOOK_US;
     tell_us = MIN(renew_us, (int64_t)TELL_US);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "journal/format.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "journal/impl.h"
 
 #define RETRY_SECONDS 1
@@ -336,7 +337,7 @@ static void *writer_main(void *arg)
     struct journal *j = arg;
     int r = 0;
 
-    (void)pthread_setname_np(pthread_self(), "journal");
+    threadname_set(pthread_self(), "journal");
     while (r == 0) {
         bool stop;
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/process/inherit.h"
 #include "base/pb/pbutil.h"
 #include "stepd/shared/ask.h"
@@ -54,6 +55,17 @@ static void lock_memory(const Pst__StepFile *sf)
     if (sf->memlock && mlockall(flags) < 0)
         (void)fprintf(stderr, "slurmstepd: error: its memory cannot be locked: %s\n",
                       strerror(errno));
+}
+
+/* Lines about what DebugFlags names go to slurmd's log. */
+static void open_log(const Pst__StepFile *sf)
+{
+    if (!sf->debug_flags)
+        return;
+    log_set_time(sf->log_time);
+    if (log_open("slurmstepd", sf->log_path, LOG_INFO, false) < 0)
+        return; /* the step runs without such lines */
+    logflags_set(sf->debug_flags);
 }
 
 static int read_step_file(Pst__StepFile **ret_sf)
@@ -155,6 +167,8 @@ int main(int argc, char **argv)
     inherit_no_keys();
     r = read_step_file(&sf);
     tls_be_brief(r == 0 && !sf->plugstack);
+    if (r == 0)
+        open_log(sf);
     if (r == 0)
         lock_memory(sf);
     if (r == 0)

@@ -12,6 +12,7 @@
 #include "base/process/failpoint.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "journal/files.h"
 #include "stream/streamlog_impl.h"
 #include "stream/streampeer.h"
@@ -166,7 +167,7 @@ static void *keeper_main(void *arg)
     struct streamlog *l = arg;
     bool stop = false, well = true;
 
-    (void)pthread_setname_np(pthread_self(), "in-sync");
+    threadname_set(pthread_self(), "in-sync");
     while (!stop) {
         int64_t until = now_mono_us() + (well ? KEEP_US : KEEP_FAILED_US);
 

@@ -20,6 +20,7 @@
 #include "model/tx.h"
 
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "journal/files.h"
 #include "journal/format.h"
 #include "stream/pactwire.h"
@@ -617,7 +618,7 @@ void *stream_peer_main(void *arg)
 {
     struct stream_peer *p = arg;
 
-    (void)pthread_setname_np(pthread_self(), "standby");
+    threadname_set(pthread_self(), "standby");
     p->again_us = AGAIN_US;
     do {
         struct err err = { .text = "" };

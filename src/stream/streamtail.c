@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/process/threadname.h"
 #include "model/tx.h"
 
 #include "journal/term.h"
@@ -374,7 +375,7 @@ static void *tail_main(void *arg)
     struct streamtail *t = arg;
     struct waiting w;
 
-    (void)pthread_setname_np(pthread_self(), "stream");
+    threadname_set(pthread_self(), "stream");
     while (next_request(t, &w)) {
         struct err err = { .text = "" };
 

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/people/username.h"
+#include "base/process/threadname.h"
 #include "wire/errors.h"
 #include "wire/server/rpcstat.h"
 #include "wire/server/server.h"
@@ -777,7 +778,7 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
         return err_set(err, r, "accounting: cannot start: %s", strerrordesc_np(-r));
     }
     s->running = true;
-    (void)pthread_setname_np(s->thread, "acct-admin"); /* a label for people only */
+    threadname_set(s->thread, "acct-admin");
     pthread_mutex_lock(&s->lock);
     while (!s->tried)
         pthread_cond_wait(&s->wake, &s->lock);

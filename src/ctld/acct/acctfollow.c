@@ -16,6 +16,7 @@
 #include "base/text/owntext.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/acct/acctadmin.h"
 #include "ctld/acct/acctsync.h"
 #include "ctld/acct/acctthread.h"
@@ -408,7 +409,7 @@ int acctfollow_start(struct ctld *ctld, struct acctfollow **ret, struct err *err
         return err_set(err, r, "accounting: cannot start: %s", strerrordesc_np(-r));
     }
     f->running = true;
-    (void)pthread_setname_np(f->thread, "acct-follow"); /* a label for people only */
+    threadname_set(f->thread, "acct-follow");
     *ret = f;
     return 0;
 }

@@ -24,6 +24,7 @@
 #include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/acct/acctsink.h"
 #include "ctld/ctld.h"
 #include "wire/errors.h"
@@ -455,7 +456,7 @@ int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal
         return err_set(err, r, "%s", why.text[0] ? why.text : strerrordesc_np(-r));
     }
     t->running = true;
-    (void)pthread_setname_np(t->thread, "acct"); /* a label for people only */
+    threadname_set(t->thread, "acct");
     *ret = t;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbcodec.h"
 #include "base/pb/pbutil.h"
+#include "base/process/threadname.h"
 #include "model/cluster.h"
 
 #include "event.pb-c.h"
@@ -85,7 +86,7 @@ static void *run_applier(void *arg)
     struct replay *rp = arg;
     int failed = 0;
 
-    (void)pthread_setname_np(pthread_self(), "replay"); /* a label for people only */
+    threadname_set(pthread_self(), "replay");
     (void)pthread_mutex_lock(&rp->lock);
     for (;;) {
         while (rp->done == rp->filled && !rp->ended)

@@ -18,6 +18,7 @@
 #include "base/must.h"
 #include "base/text/owntext.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/tls/tls.h"
@@ -222,7 +223,7 @@ static void *run_link(void *arg)
     struct fedlink *l = arg;
     struct question *q = NULL;
 
-    (void)pthread_setname_np(pthread_self(), "federation"); /* a label for people only */
+    threadname_set(pthread_self(), "federation");
     tell_alive(l);
     while (next_question(l, &q)) {
         if (q)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/pb/pbvarint.h"
+#include "base/process/threadname.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
 #include "model/tables/idmap.h"
@@ -276,6 +277,7 @@ static void start_snapshot(struct ctld *ctld)
         free(w);
         return;
     }
+    threadname_set(ctld->snapshot->thread, "snapshot");
     ctld->snapshot->joinable = true;
     ctld->snapshot->running = true;
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/roles.h"
 #include "conf/tls/conf_tls.h"
@@ -131,7 +132,7 @@ static void *backups_main(void *arg)
 {
     struct backups *b = arg;
 
-    (void)pthread_setname_np(pthread_self(), "backups");
+    threadname_set(pthread_self(), "backups");
     do {
         for (size_t i = 0; i < b->n; i++)
             look_at_backup(b, &b->list[i]);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "journal/journal.h"
 
 #define SCAN_MAX 5000u    /* records of a batch, with something in them or not */
@@ -312,7 +313,7 @@ int follow_start(const char *dir, const char *cursor, uint64_t from, uint64_t du
         return err_set(err, r, "%s: cannot start a thread: %s", ops->what, strerrordesc_np(-r));
     }
     f->running = true;
-    (void)pthread_setname_np(f->thread, ops->what); /* a label for people only */
+    threadname_set(f->thread, ops->what);
     *ret = f;
     return 0;
 }

@@ -28,6 +28,7 @@
 #include "base/process/capture.h"
 #include "base/process/spawnprog.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/ctld.h"
 
 #define RUNNING_MAX 64u /* at a time; the others wait their turn */
@@ -486,6 +487,7 @@ int programs_new(struct ctld *ctld, struct programs **ret)
         free(ps);
         return r;
     }
+    threadname_set(ps->thread, "programs");
     *ret = ps;
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/logflags.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "feed/licensefeed.h"
 #include "ctld/schedlink/licenses.h"
 #include "ctld/core/service.h"
@@ -585,7 +586,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
         free(t);
         return r;
     }
-    (void)pthread_setname_np(t->thread, "sched"); /* a label for people only */
+    threadname_set(t->thread, "sched");
     *ret = t;
     return 0;
 }

@@ -249,6 +249,13 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
         log_flag(BACKFILL, "JobId=%u is planned in %lld s on %s", r->job_id,
                  (long long)((d->expected_us - core_now()) / USEC_PER_SEC),
                  r->sched_nodes ? r->sched_nodes : "nodes to be found");
+    if (d->expected_us > 0)
+        log_flag(BACKFILL_MAP, "%s from %lld to %lld s from now: JobId=%u",
+                 r->sched_nodes ? r->sched_nodes : "nodes to be found",
+                 (long long)((d->expected_us - core_now()) / USEC_PER_SEC),
+                 (long long)((d->expected_us - core_now()) / USEC_PER_SEC) +
+                     60ll * r->time_limit_min,
+                 r->job_id);
     jobfacts_note_waiting(j);
     if (d->topo || (r->pend_reason != told && salloc_says(r->pend_reason)))
         wait_notify(ctld, j, 0);

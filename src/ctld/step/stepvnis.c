@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/must.h"
+#include "base/logflags.h"
 #include "ctld/core/observe.h"
 #include "ctld/core/service.h"
 #include "feed/switchfeed.h"
@@ -86,12 +87,15 @@ int stepvnis_choose(struct ctld *ctld, const struct job *owner, const char *netw
 
 static void follow_step(struct ctld *ctld, struct job *j, struct step *s, Pst__EventKind kind)
 {
-    (void)j;
     if (!s->rec->n_vnis)
         return;
+    if (kind != PST__EVENT_KIND__EV_STEP_START && kind != PST__EVENT_KIND__EV_STEP_END)
+        return;
+    log_flag(SWITCH, "StepId=%u.%u %s VNI %u", j->rec->job_id, s->rec->step_id,
+             kind == PST__EVENT_KIND__EV_STEP_START ? "has" : "gives back", s->rec->vnis[0]);
     if (kind == PST__EVENT_KIND__EV_STEP_START)
         hold_vni(ctld->stepvnis, s->rec->vnis[0]);
-    else if (kind == PST__EVENT_KIND__EV_STEP_END)
+    else
         release_vni(ctld->stepvnis, s->rec->vnis[0]);
 }
 

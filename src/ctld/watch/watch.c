@@ -14,6 +14,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/watch/watch_impl.h"
 #include "ctld/core/service.h"
 #include "ctld/policy/policy.h"
@@ -387,7 +388,7 @@ static int admit_watcher(struct watch *hub, struct watcher *w, bool has_since)
         if (r < 0)
             return r;
         hub->running = true;
-        (void)pthread_setname_np(hub->thread, "watch"); /* a label for people only */
+        threadname_set(hub->thread, "watch");
     }
     if (hub->state == WATCH_IDLE) {
         hub->state = WATCH_STARTING;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "ctld/watch/watch_impl.h"
 
 #define PAUSE_US 50000
@@ -176,7 +177,7 @@ int watchlate_add(struct watch *hub, struct watcher *w)
         if (r < 0)
             return r;
         hub->late_running = true;
-        (void)pthread_setname_np(hub->late_thread, "watch-late"); /* a label for people only */
+        threadname_set(hub->late_thread, "watch-late");
     }
     w->late = true;
     w->late_next = NULL;

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/people/groups.h"
-#include "base/log.h"
+#include "base/logflags.h"
 #include "noded/link/listen.h"
 #include "noded/steps/userproc.h"
 #include "stepd/shared/stepd_spawn.h"
@@ -174,5 +174,7 @@ void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredenti
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.relay = open;
+    log_flag(ROUTE, "JobId=%u relays %s to %zu nodes, at most %u at a time", cred->job_id,
+             open->bcast ? "a file" : "a launch", open->n_nodes, open->width);
     start_process(d, "relay", &file, cred, fd, -1, OP_RELAY, request_id);
 }

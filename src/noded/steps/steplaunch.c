@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/people/groups.h"
 #include "base/hostlist.h"
-#include "base/log.h"
+#include "base/logflags.h"
 #include "base/pb/pbutil.h"
 #include "daemon/kiosk.h"
 #include "noded/hw/gatherconf.h"
@@ -84,6 +84,18 @@ static int set_task_script(const struct noded *d, enum conf_key key, char **to)
     const char *name = conf_str(d->conf, key);
 
     return name ? conf_program(d->conf, name, to) : 0;
+}
+
+/* Lines about the subjects of DebugFlags that are on now come from the step daemon, too. */
+static int plan_log(const struct noded *d, Pst__StepFile *sf)
+{
+    char words[LOG_SUBJECTS * 24];
+
+    logflags_list(words, sizeof(words));
+    if (!words[0])
+        return 0;
+    return pb_set_str(&sf->debug_flags, words) | pb_set_str(&sf->log_path, d->log_path) |
+           pb_set_str(&sf->log_time, conf_str(d->conf, CONF_LOG_TIME_FORMAT));
 }
 
 static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id)
@@ -154,6 +166,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     if (!d->world[0])
         proc_world(d->world);
     r |= pb_set_str(&sf->world, d->world);
+    r |= plan_log(d, sf);
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
     r |= set_task_script(d, CONF_TASK_PROLOG, &sf->task_prolog);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "stepd/ns/imexdev.h"
@@ -263,6 +264,10 @@ static bool mount_all(struct step *s, struct folder *folders, size_t n)
     for (size_t i = 0; i < n; i++) {
         int r = mount_one(&folders[i]);
 
+        log_flag(NAMESPACE, "JobId=%u its own %s, from %s: %s", s->job_id, folders[i].path,
+                 folders[i].source[0] ? folders[i].source : "tmpfs",
+                 r < 0 ? strerror(-r) : "mounted");
+
         if (r < 0) {
             step_fail(s, "The job's own %s could not be mounted: %s", folders[i].path,
                       strerror(-r));
@@ -331,6 +336,8 @@ void ns_join(struct step *s, int fd)
     s->host_ns_fd = open_own();
     s->ns_fd = fd;
     r = ns_enter(fd);
+    log_flag(NAMESPACE, "StepId=%u.%s enters the job's mount namespace: %s", s->job_id,
+             s->step_name, r < 0 ? strerror(-r) : "done");
     if (r < 0)
         step_fail(s, "The job's private folders cannot be entered: %s", strerror(-r));
     s->launch_failed = s->launch_failed || r < 0;

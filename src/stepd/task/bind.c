@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/bind/cpubind.h"
 #include "base/strbuf.h"
 #include "stepd/step.h"
@@ -157,6 +158,22 @@ struct bitmap *bind_step_cpus(const struct step *s)
     return to_kernel(p, cpus);
 }
 
+static void log_masks(const struct step *s)
+{
+    const struct bind *b = s->bind;
+
+    for (size_t i = 0; log_has_flag(LOG_SUBJECT_CPU_BIND) && i < b->n; i++) {
+        _cleanup_free_ char *hex = NULL;
+
+        if (!bitmap_empty(b->masks[i]) && cpubind_hex(b->masks[i], &hex) == 0)
+            log_flag(CPU_BIND, "StepId=%u.%s task %u: %s mask %s", s->job_id, s->step_name,
+                     s->tasks[i].rank, cpubind_word(b->kind), hex);
+        else
+            log_flag(CPU_BIND, "StepId=%u.%s task %u: not bound", s->job_id, s->step_name,
+                     s->tasks[i].rank);
+    }
+}
+
 void bind_prepare(struct step *s)
 {
     const char *ids = step_cpus(s);
@@ -168,6 +185,7 @@ void bind_prepare(struct step *s)
     s->bind = calloc(1, sizeof(*s->bind));
     r = s->bind ? prepare_cpus(s, s->bind, ids, &err) : -ENOMEM;
     if (r == 0) {
+        log_masks(s);
         if (s->launch)
             set_env(s, s->bind);
         return;

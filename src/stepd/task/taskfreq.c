@@ -14,7 +14,7 @@
 
 #include "base/bind/cpufreq.h"
 #include "base/cleanup.h"
-#include "base/log.h"
+#include "base/logflags.h"
 #include "base/wordlist.h"
 #include "stepd/step.h"
 #include "stepd/task/bind.h"
@@ -200,6 +200,8 @@ static int set_all(struct step *s, const struct cpufreq *want, const struct bitm
         t->n++; /* what is set in part is given back too */
         r = set_cpu(s, want, c, err);
         (void)read_state(s, c->cpu, &c->set); /* it was read a moment ago */
+        log_flag(CPU_FREQUENCY, "StepId=%u.%s CPU %u: governor %s, %u to %u kHz", s->job_id,
+                 s->step_name, c->cpu, c->set.governor, c->set.min_khz, c->set.max_khz);
     }
     return r;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 #include "stepd/use/energy.h"
 #include "stepd/use/gpuuse.h"
@@ -196,6 +197,19 @@ static void look_at_io(struct gather *g)
             nodeio_look(&g->io[i]);
 }
 
+static void log_figures(const struct step *s)
+{
+    for (size_t i = 0; log_has_flag(LOG_SUBJECT_JOB_ACCOUNT_GATHER) && i < s->n_tasks; i++) {
+        const struct task_figures *t = &s->gather->tasks[i];
+
+        log_flag(JOB_ACCOUNT_GATHER,
+                 "StepId=%u.%s task %u: cpu_us=%llu mem=%llu vmem=%llu read=%llu written=%llu",
+                 s->job_id, s->step_name, s->tasks[i].rank, (unsigned long long)t->most.cpu_us,
+                 (unsigned long long)t->mem, (unsigned long long)s->gather->vmem[i],
+                 (unsigned long long)t->most.read_bytes, (unsigned long long)t->most.write_bytes);
+    }
+}
+
 /* Returns how many processes there are; their list is the caller's. */
 static size_t look_at_tasks(struct step *s, struct proc_below **ret_list)
 {
@@ -220,6 +234,7 @@ static size_t look_at_tasks(struct step *s, struct proc_below **ret_list)
     }
     look_at_gpus(s);
     look_at_io(g);
+    log_figures(s);
     return n;
 }
 
@@ -235,6 +250,8 @@ static void start_profile(struct step *s)
     if (want->profile && want->profile_dir)
         (void)stepprof_new(&who, want->profile, want->profile_dir, s->n_tasks,
                            &s->gather->profile); /* else without samples */
+    log_flag(PROFILE, "StepId=%u.%s: %s", s->job_id, s->step_name,
+             s->gather->profile ? "samples are taken" : "no samples");
 }
 
 /* What was looked at just now. */
@@ -262,6 +279,7 @@ static void sample_step(struct step *s)
     if (g->has_io[NODEIO_LUSTRE])
         stepprof_io(g->profile, PROFILE_FILESYSTEM, &g->io[NODEIO_LUSTRE].sum);
     stepprof_end(g->profile);
+    log_flag(PROFILE, "StepId=%u.%s: a sample of %zu tasks", s->job_id, s->step_name, s->n_tasks);
 }
 
 static void sample_energy(struct step *s)
@@ -308,6 +326,8 @@ static void look_at_energy(struct step *s)
     energy_look(s->energy);
     s->usage.has_energy_j = true;
     s->usage.energy_j = s->energy->used_uj / 1000000;
+    log_flag(ENERGY, "StepId=%u.%s: the node used %llu J since the step began", s->job_id,
+             s->step_name, (unsigned long long)s->usage.energy_j);
     s->energy_due_us = now_mono_us() + s->energy_every_us;
 }
 

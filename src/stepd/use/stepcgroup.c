@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/logflags.h"
 #include "base/process/oomstatus.h"
 #include "stepd/use/procscan.h"
 #include "stepd/step.h"
@@ -67,6 +68,29 @@ static int read_limits(const Pst__CgroupLimits *from, struct cgroup_limits *ret,
     return 0;
 }
 
+static void log_limits(const struct step *s, const char *of, const struct cgroup_limits *l)
+{
+    if (l->cpus || l->ram_max || l->has_swap || l->n_deny)
+        log_flag(CGROUP, "StepId=%u.%s limits of its %s: cpus=%s ram=%llu swap=%s%llu devices=-%zu",
+                 s->job_id, s->step_name, of, l->cpus ? l->cpus : "all",
+                 (unsigned long long)l->ram_max, l->has_swap ? "" : "unlimited or ",
+                 (unsigned long long)l->swap_max, l->n_deny);
+}
+
+static void log_cgroup(const struct step *s, const struct cgroup_step *step, int r,
+                       const struct err *err)
+{
+    if (r < 0) {
+        log_flag(CGROUP, "StepId=%u.%s has none: %s", s->job_id, s->step_name,
+                 err->text[0] ? err->text : strerror(-r));
+        return;
+    }
+    log_flag(CGROUP, "StepId=%u.%s is in %s, version %d", s->job_id, s->step_name, s->cg.step,
+             s->cg.tree.kind == CGROUP_V2 ? 2 : 1);
+    log_limits(s, "job", &step->job_limits);
+    log_limits(s, "step", &step->step_limits);
+}
+
 bool stepcg_begin(struct step *s)
 {
     const Pst__CgroupPlan *plan = s->sf->cgroup;
@@ -95,6 +119,7 @@ bool stepcg_begin(struct step *s)
         r = read_limits(plan->step, &step.step_limits, &step_deny);
     if (r == 0)
         r = cgroup_begin(&s->cg, &tree, &step, &err);
+    log_cgroup(s, &step, r, &err);
     if (r == 0 && plan->oom_group)
         (void)cgroup_oom_group(&s->cg); /* version 1: done by us when a task has ended */
     if (r == 0 || (!plan->job && !plan->step && !wants_children(s) && !has_namespaces(s)))

@@ -617,6 +617,7 @@ static void on_frame(struct link *l, const struct frame *f)
         return;
     }
     connlog_frame(c, f->op, "in", f->flags, f->len);
+    connlog_data(c, f);
     if (!(f->flags & FRAME_REPLY))
         note_request(c, f);
     code = f->flags & FRAME_REPLY ? 0 : judge_frame(c, f);
@@ -778,6 +779,7 @@ void conn_new(struct worker *w, int fd, bool local)
         (void)conn_unref(c); /* always NULL */
         return;
     }
+    connlog_worker(c, w->index, atomic_load(&w->server->n_conns));
     c->born_mono_us = c->active_mono_us = now_mono_us();
     c->peer.uid = (uid_t)-1;
     c->peer.gid = (gid_t)-1;

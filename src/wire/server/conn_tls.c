@@ -7,6 +7,7 @@
 #include "wire/server/launchkey.h"
 #include "wire/server/server_impl.h"
 #include "wire/server/tlspipe.h"
+#include "wire/tls/tls.h"
 
 #include "base/logflags.h"
 #include "wire/errors.h"
@@ -81,6 +82,16 @@ static void tell_audit(struct conn *c, const char *why)
         config->hooks.on_tls(config->ctx, &c->peer, why);
 }
 
+/* DebugFlags=TLS: the handshake is over; why it failed, or NULL. */
+static void log_handshake(const struct conn *c, const char *why)
+{
+    char cipher[80];
+
+    if (log_has_flag(LOG_SUBJECT_TLS))
+        log_flag(TLS, "connection %llu addr=%s: %s", (unsigned long long)c->id, c->peer.addr,
+                 why ? why : tls_cipher(c->link.tls, cipher, sizeof(cipher)));
+}
+
 bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller, struct knock_head *ret_head)
 {
     struct link *l = &c->link;
@@ -93,6 +104,7 @@ bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller, struct knock_
 
         why = why ? why : n < 0 ? strerror((int)-n) : "TLS: the peer left before it said who it is";
         tell_audit(c, why);
+        log_handshake(c, why);
         if (n == -EPROTO)
             link_finish(l,
                         why); /* the alert is on its way: closing with unread bytes would lose it */
@@ -103,6 +115,7 @@ bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller, struct knock_
     c->peer.tls = true;
     c->peer.certified = tls_peer_name(l->tls, c->peer.cert_name, sizeof(c->peer.cert_name));
     tell_audit(c, NULL);
+    log_handshake(c, NULL);
     ret_head->n = (size_t)n;
     *ret_caller = knock_caller(ret_head->bytes, ret_head->n);
     if (*ret_caller == KNOCK_OURS)

@@ -33,6 +33,23 @@ void connlog_frame(const struct conn *c, unsigned op, const char *way, uint32_t 
              len);
 }
 
+void connlog_worker(const struct conn *c, unsigned thread, unsigned connections)
+{
+    log_flag(CONMGR, "connection %llu is descriptor %d of thread io-%u, one of %u",
+             (unsigned long long)c->id, c->link.fd, thread, connections);
+}
+
+void connlog_data(const struct conn *c, const struct frame *f)
+{
+    const struct wire_op_info *op = wire_op_info(f->op);
+    const ProtobufCMessageDescriptor *kind = !op                      ? NULL
+                                             : f->flags & FRAME_REPLY ? op->reply
+                                                                      : op->request;
+
+    log_flag(DATA, "connection %llu: %s of %u bytes", (unsigned long long)c->id,
+             kind ? kind->short_name : "nothing", f->len);
+}
+
 void connlog_closed(const struct conn *c)
 {
     const char *why = c->link.why, *addr = c->peer.addr;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/logflags.h"
 #include "base/timefmt.h"
 
 #define IN_FIRST 4096u
@@ -117,12 +118,17 @@ static ssize_t recv_some(struct link *l, uint8_t *to, size_t room)
 {
     ssize_t n;
 
-    if (l->tls)
-        return tls_read(l->tls, to, room);
-    do {
-        n = recv(l->fd, to, room, MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
+    if (l->tls) {
+        n = tls_read(l->tls, to, room);
+    } else {
+        do {
+            n = recv(l->fd, to, room, MSG_DONTWAIT);
+        } while (n < 0 && errno == EINTR);
+        n = n < 0 ? -errno : n;
+    }
+    if (n > 0)
+        log_flag(NETWORK_RAW, "descriptor %d: %zd bytes read%s", l->fd, n, l->tls ? " of TLS" : "");
+    return n;
 }
 
 /* The peer's end of a connection that we are done with. */
@@ -562,8 +568,11 @@ static void flush_output(struct link *l)
             link_close(l, link_error(l, (int)n));
             return;
         }
-        if (n > 0)
+        if (n > 0) {
+            log_flag(NETWORK_RAW, "descriptor %d: %zd bytes written%s", l->fd, n,
+                     l->tls ? " of TLS" : "");
             note_progress(l, (size_t)n);
+        }
         sent += (size_t)n;
         if (l->ops->on_drain && !l->finishing) {
             uint32_t before = l->out_n;

@@ -25,6 +25,7 @@
 
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "base/process/threadname.h"
 #include "wire/client.h"
 #include "wire/errors.h"
 
@@ -451,7 +452,7 @@ static void *worker_main(void *arg)
 
     worker_own(w, true);
     (void)snprintf(name, sizeof(name), "io-%u", w->index); /* cut is fine */
-    (void)pthread_setname_np(pthread_self(), name);        /* cosmetic */
+    threadname_set(pthread_self(), name);
     if (config->hooks.on_thread)
         config->hooks.on_thread(config->ctx, w->index, true);
     if (w->index == 0)

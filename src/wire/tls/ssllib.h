@@ -54,6 +54,9 @@
     X(SSL_pending)                                                                                 \
     X(SSL_get_error)                                                                               \
     X(SSL_is_init_finished)                                                                        \
+    X(SSL_get_version)                                                                             \
+    X(SSL_get_current_cipher)                                                                      \
+    X(SSL_CIPHER_get_name)                                                                         \
     X(SSL_export_keying_material)                                                                  \
     X(SSL_get1_peer_certificate)                                                                   \
     X(SSL_get_verify_result)                                                                       \

@@ -363,6 +363,16 @@ bool tls_is_up(const struct tls *t)
     return t->ctx->lib->SSL_is_init_finished(t->ssl) == 1;
 }
 
+const char *tls_cipher(const struct tls *t, char *buf, size_t size)
+{
+    const struct ssllib *lib = t->ctx->lib;
+    const SSL_CIPHER *cipher = lib->SSL_get_current_cipher(t->ssl);
+
+    (void)snprintf(buf, size, "%s, %s", lib->SSL_get_version(t->ssl),
+                   cipher ? lib->SSL_CIPHER_get_name(cipher) : "no cipher"); /* cut is fine */
+    return buf;
+}
+
 int tls_binding(const struct tls *t, uint8_t ret_binding[TLS_BINDING_SIZE])
 {
     if (!tls_is_up(t) || t->ctx->lib->SSL_export_keying_material(

@@ -74,5 +74,7 @@ const char *tls_why(const struct tls *t); /* NULL: nothing is wrong */
  * -EPROTO before. */
 int tls_binding(const struct tls *t, uint8_t ret_binding[TLS_BINDING_SIZE]);
 bool tls_is_up(const struct tls *t);
+/* "TLSv1.3, TLS_AES_256_GCM_SHA384", for the log.  Gives back buf. */
+const char *tls_cipher(const struct tls *t, char *buf, size_t size);
 /* Common name of the peer's certificate; "" for one without.  False: it showed none. */
 bool tls_peer_name(const struct tls *t, char *ret_name, size_t size);
