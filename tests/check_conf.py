@@ -25,6 +25,7 @@ HANDED_OUT = {
         "MCS_PARAMETERS": "conf_mcs", "NODE_FEATURES_PLUGINS": "conf_helpers_on", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
         "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid",
+        "MAX_DBD_MSGS": "conf_max_dbd_msgs",
         "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
         "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_usual",
     },
@@ -39,6 +40,7 @@ HANDED_OUT = {
         "TOPOLOGY": "topology", "WEIGHT": "weight",
     },
     "PART_": {
+        "DEF_CPU_PER_GPU": "job_defaults", "DEF_MEM_PER_GPU": "job_defaults",
         "ALLOC_NODES": "alloc_nodes", "ALLOW_ACCOUNTS": "allow_accounts",
         "CPU_BIND": "cpu_bind", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
         "ALLOW_QOS": "allow_qos", "DEFAULT": "is_default", "DEFAULT_TIME": "default_time_min",
@@ -187,6 +189,17 @@ def main():
             wrong.append(f"{symbol}={word}: NOT_QUOTED need not name it")
     wrong += [f"NOT_QUOTED: there is no word {word} of {key}" for key, word in left]
     tap.check("option words marked as acted upon are acted upon", wrong)
+
+    prefix = {"KEY" if not table else table[:-1]: start for table, start in PREFIX.items()}
+    whys = re.findall(r'^WHY\((\w+), (\w+), "([^"]*)", "([^"]+)"\)$', (SRC / "conf/conf_why.def").read_text(), re.M)
+    told = {(table, symbol.removeprefix(prefix[table]), word) for table, symbol, word, _ in whys}
+    known = {(table[:-1] or "KEY", symbol, "") for table, symbol, _, flags in rows((SRC / "conf/conf_keys.def").read_text(), "KEY")
+             if "KNOWN" in flags}
+    known |= {(table[:-1] or "KEY", symbol, word) for table, symbol, word, flags
+              in rows((SRC / "conf/conf_options.def").read_text(), "OPTION") if flags == "KNOWN"}
+    wrong = [f"{row}: without effect, and conf_why.def does not say why" for row in sorted(known - told)]
+    wrong += [f"{row}: conf_why.def says why it has no effect, and it acts or is not there" for row in sorted(told - known)]
+    tap.check("what is accepted without effect has a reason", wrong)
 
     wrong, shown = [], dict(SHOWN_ALONE)
     for table, symbol, word, flags in rows((SRC / "conf/conf_options.def").read_text(), "OPTION"):

@@ -64,6 +64,7 @@ static struct {
     bool also_stderr;
     atomic_int level;
     atomic_int stamp;              /* enum stamp */
+    atomic_bool bare_stderr;       /* what is in the file too has no time there */
     atomic_uint_fast64_t subjects; /* of logflags.h */
     struct syslogsink syslog;
 } sink = {
@@ -211,6 +212,8 @@ void log_set_time(const char *words)
         if (wordlist_has_nocase(words, stamps[i].word))
             stamp = (int)i;
     atomic_store_explicit(&sink.stamp, stamp, memory_order_relaxed);
+    atomic_store_explicit(&sink.bare_stderr, !wordlist_has_nocase(words, "format_stderr"),
+                          memory_order_relaxed);
 }
 
 /* "[Jan 02 03:04:05.678901 1234 name-of-thread 1240] ": of the daemon, and of its thread. */
@@ -302,8 +305,10 @@ static void write_args(enum log_level level, const char *fmt, va_list ap)
     line[used++] = '\n';
     if (level <= log_get_level() && sink.fd >= 0) /* else the system's log has it */
         write_line(sink.fd, line, used);
+    if (sink.fd < 0 || !atomic_load_explicit(&sink.bare_stderr, memory_order_relaxed))
+        stamp = 0;
     if (level <= log_get_level() && (sink.fd < 0 || sink.also_stderr))
-        write_stderr(line, used);
+        write_stderr(line + stamp, used - stamp);
     (void)pthread_rwlock_unlock(&sink.lock);
     errno = saved;
 }

@@ -27,7 +27,8 @@ struct conf;
 struct conf_problem {
     char *file;
     unsigned line;
-    bool error;
+    bool error; /* the configuration is refused for it */
+    bool wrong; /* a value that is not taken: what the key has without it holds */
     char *text; /* one sentence, names the nearest known spelling where there is one */
 };
 struct conf_problems {
@@ -35,7 +36,7 @@ struct conf_problems {
     size_t n;
 };
 void conf_problems_done(struct conf_problems *p);
-/* Print each as `FILE:LINE: error|warning: sentence` (no line number where there is none). */
+/* Print each as `FILE:LINE: error|warning: sentence`, of a wrong value error (no line number where there is none). */
 void conf_report(FILE *f, const struct conf_problems *p);
 
 enum conf_scope {
@@ -140,9 +141,15 @@ int conf_use_key(struct conf *c, const char *path);
  * slurm.jwks in the folder (its path without the last '/', or "") when it is there, else
  * slurm.key.  The caller frees *ret_path.  -ENOMEM. */
 int conf_key_path(const char *folder, char **ret_path);
-bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
-bool conf_client_ids(const struct conf *c);          /* AuthInfo=use_client_ids */
-bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */
+bool conf_use_jwt(const struct conf *c);    /* AuthAltTypes names auth/jwt */
+bool conf_client_ids(const struct conf *c); /* AuthInfo=use_client_ids */
+bool conf_use_munge(const struct conf *c);  /* AuthType=auth/munge written in the file */
+/* MaxDBDMsgs, or what follows from the numbers of jobs and nodes */
+uint64_t conf_max_dbd_msgs(const struct conf *c);
+/* AuthInfo=ttl, in seconds; 0: none */
+uint32_t conf_munge_ttl_s(const struct conf *c);
+/* CommunicationParameters keepalivetime, keepaliveinterval, keepaliveprobes; 0: not set */
+void conf_keepalive(const struct conf *c, unsigned ret[3]);
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */
 
 struct conf_node {

@@ -119,7 +119,8 @@ bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, 
         return false;
     memcpy(text, value, len);
     text[len] = '\0';
-    return parse_i64(text, INT64_MIN, INT64_MAX, ret_value) == 0;
+    return parse_i64(text, INT64_MIN, INT64_MAX, ret_value) == 0 &&
+           conf_option_takes(key, name, *ret_value);
 }
 
 bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name, uint64_t *ret_value)
@@ -285,6 +286,34 @@ bool conf_use_munge(const struct conf *c)
 {
     return conf_is_set(c, CONF_AUTH_TYPE) &&
            strcasecmp(conf_str(c, CONF_AUTH_TYPE), "auth/munge") == 0;
+}
+
+uint64_t conf_max_dbd_msgs(const struct conf *c)
+{
+    uint64_t n = conf_num(c, CONF_MAX_DBD_MSGS),
+             derived = 2 * conf_num(c, CONF_MAX_JOB_COUNT) + 4 * conf_nodes(c);
+
+    return n ? n : MAX(derived, UINT64_C(10000));
+}
+
+uint32_t conf_munge_ttl_s(const struct conf *c)
+{
+    uint64_t s = 0;
+
+    (void)conf_option_u64(c, CONF_AUTH_INFO, "ttl", &s); /* 0 when it is not there */
+    return (uint32_t)s;
+}
+
+void conf_keepalive(const struct conf *c, unsigned ret[3])
+{
+    static const char *const names[] = { "keepalivetime", "keepaliveinterval", "keepaliveprobes" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        uint64_t n = 0;
+
+        (void)conf_option_u64(c, CONF_COMMUNICATION_PARAMETERS, names[i], &n); /* likewise */
+        ret[i] = (unsigned)n;
+    }
 }
 
 const char *conf_munge_socket(const struct conf *c)

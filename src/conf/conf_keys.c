@@ -248,6 +248,18 @@ static const struct conf_opt *option_find(enum conf_table_id table, int key, con
     return NULL;
 }
 
+bool conf_option_takes(enum conf_key key, const char *name, int64_t number)
+{
+    bool any = false;
+    const struct conf_opt *o = option_find(CONF_TBL_KEY, (int)key, name, strlen(name), NULL, &any);
+
+    if (!o || (o->arg != CONF_ARG_NUM && o->arg != CONF_ARG_NEG))
+        return true;
+    if (number < 0)
+        return o->arg == CONF_ARG_NEG && number == -1;
+    return (uint64_t)number >= o->min && (uint64_t)number <= o->max;
+}
+
 const char *conf_word_find(enum conf_table_id table, int key, const char *word, size_t len)
 {
     bool any = false;
@@ -289,21 +301,51 @@ static int option_number(const struct conf_opt *o, const char *key, const char *
     return 0;
 }
 
-/* Why an option has no effect, where the name leaves that open. */
-static const char *why_without(enum conf_table_id table, int key, const char *name)
+const char *conf_why(enum conf_table_id table, int key, const char *name)
 {
     static const struct {
+        enum conf_table_id table;
         int key;
         const char *name, *why;
     } reasons[] = {
-        { CONF_TOPOLOGY_PARAM, "RoutePart", ": nodes dial in, no message needs a route" },
-        { CONF_TOPOLOGY_PARAM, "RouteTree", ": nodes dial in, no message needs a route" },
+#define WHY(table, key, name, why) { CONF_TBL_##table, (int)(key), name, why },
+#include "conf/conf_why.def"
     };
 
-    for (size_t i = 0; table == CONF_TBL_KEY && i < ARRAY_SIZE(reasons); i++)
-        if (reasons[i].key == key && strcmp(reasons[i].name, name) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (reasons[i].table == table && reasons[i].key == key &&
+            strcmp(reasons[i].name, name) == 0)
             return reasons[i].why;
-    return "";
+    return "nothing here asks for it"; /* a test holds that there is a row */
+}
+
+/* Options of kind ANY whose value is one of few words. */
+static const struct {
+    enum conf_key key;
+    const char *name, *words;
+} limited[] = {
+    { CONF_SCHEDULER_PARAMETERS, "bf_hetjob_prio", "min, avg, max" },
+    { CONF_SLURMCTLD_PARAMETERS, "max_dbd_msg_action", "discard, exit" },
+};
+
+/* Is text one of the words of such an option?  Others take what they take themselves. */
+static int option_word(enum conf_table_id table, const struct conf_opt *o, const char *key,
+                       const char *text, size_t len, struct err *err)
+{
+    for (size_t i = 0; table == CONF_TBL_KEY && i < ARRAY_SIZE(limited); i++) {
+        const char *at = limited[i].words;
+
+        if ((int)limited[i].key != o->key || strcmp(limited[i].name, o->name) != 0)
+            continue;
+        for (size_t n; *at; at += n + strspn(at + n, ", ")) {
+            n = strcspn(at, ",");
+            if (n == len && strncasecmp(at, text, len) == 0)
+                return 0;
+        }
+        return err_set(err, -EINVAL, "%s: %s=%.*s is none of %s", key, o->name, (int)MIN(len, 64),
+                       text, limited[i].words);
+    }
+    return 0;
 }
 
 int conf_word_check(enum conf_table_id table, int key, const char *word, size_t len,
@@ -332,9 +374,15 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
         if (r < 0)
             return r;
     }
+    if (o->arg == CONF_ARG_ANY) {
+        int r = option_word(table, o, key_name, eq ? eq + 1 : "", eq ? len - name_len - 1 : 0, err);
+
+        if (r < 0)
+            return r;
+    }
     if ((o->flags & CONF_F_KNOWN) && (conf_tables[table].rows[key].flags & CONF_F_ACTS))
-        return err_set(err, -EINVAL, "%s: option %s is accepted without effect%s", key_name,
-                       o->name, why_without(table, key, o->name));
+        return err_set(err, -EOPNOTSUPP, "%s: option %s is accepted without effect: %s", key_name,
+                       o->name, conf_why(table, key, o->name));
     return 0;
 }
 

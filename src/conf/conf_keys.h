@@ -160,10 +160,16 @@ struct conf_opt {
 };
 
 /* Check one word of a LIST value ("bf_interval=60", len bytes).  Writes a sentence into err and
- * returns -ENOENT for a word that is none of the key and -EINVAL when there is something else to
- * say; keys without a word list accept all. */
+ * returns -ENOENT for a word that is none of the key, -EINVAL for a wrong value and -EOPNOTSUPP for
+ * a word without effect; keys without a word list accept all. */
 int conf_word_check(enum conf_table_id table, int key, const char *word, size_t len,
                     struct err *err);
+
+/* Why a word without effect has none; "" for the key itself. */
+const char *conf_why(enum conf_table_id table, int key, const char *name);
+
+/* Is the number within the bounds of the option?  true also for one that is in no table. */
+bool conf_option_takes(enum conf_key key, const char *name, int64_t number);
 
 /* The spelling of `word` as the table has it, or NULL. */
 const char *conf_word_find(enum conf_table_id table, int key, const char *word, size_t len);

@@ -125,6 +125,9 @@ void conf_error(struct conf_loader *l, const char *file, unsigned line, const ch
     __attribute__((format(printf, 4, 5)));
 void conf_warn(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Likewise, of a value that is not taken. */
+void conf_wrong(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* conf_pool.c: strings that live as long as the pool.  NULL without memory. */
 struct conf_pool *conf_pool_free(struct conf_pool *pool);

@@ -22,7 +22,7 @@ static void make_printable(char *text)
 }
 
 static void append_problem(struct conf_problems *list, const char *file, unsigned line, bool error,
-                           const char *text)
+                           bool wrong, const char *text)
 {
     _cleanup_free_ char *file_copy = strdup(file), *text_copy = strdup(text);
     struct conf_problem *items;
@@ -33,13 +33,15 @@ static void append_problem(struct conf_problems *list, const char *file, unsigne
     if (!items)
         return;
     list->items = items;
-    items[list->n++] = (struct conf_problem){
-        .file = TAKE_PTR(file_copy), .line = line, .error = error, .text = TAKE_PTR(text_copy)
-    };
+    items[list->n++] = (struct conf_problem){ .file = TAKE_PTR(file_copy),
+                                              .line = line,
+                                              .error = error,
+                                              .wrong = wrong,
+                                              .text = TAKE_PTR(text_copy) };
 }
 
 static void note_problem(struct conf_loader *l, const char *file, unsigned line, bool error,
-                         const char *fmt, va_list ap)
+                         bool wrong, const char *fmt, va_list ap)
 {
     char text[ERR_TEXT_MAX];
 
@@ -54,7 +56,7 @@ static void note_problem(struct conf_loader *l, const char *file, unsigned line,
             err_set(l->err, 0, "%s: %s", file, text);
     }
     if (l->problems && l->problems->n < CONF_MAX_PROBLEMS)
-        append_problem(l->problems, file, line, error, text);
+        append_problem(l->problems, file, line, error, wrong, text);
 }
 
 void conf_error(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
@@ -62,7 +64,7 @@ void conf_error(struct conf_loader *l, const char *file, unsigned line, const ch
     va_list ap;
 
     va_start(ap, fmt);
-    note_problem(l, file, line, true, fmt, ap);
+    note_problem(l, file, line, true, false, fmt, ap);
     va_end(ap);
 }
 
@@ -71,7 +73,16 @@ void conf_warn(struct conf_loader *l, const char *file, unsigned line, const cha
     va_list ap;
 
     va_start(ap, fmt);
-    note_problem(l, file, line, false, fmt, ap);
+    note_problem(l, file, line, false, false, fmt, ap);
+    va_end(ap);
+}
+
+void conf_wrong(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    note_problem(l, file, line, false, true, fmt, ap);
     va_end(ap);
 }
 
@@ -89,7 +100,7 @@ void conf_report(FILE *f, const struct conf_problems *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct conf_problem *item = &p->items[i];
-        const char *kind = item->error ? "error" : "warning";
+        const char *kind = item->error || item->wrong ? "error" : "warning";
 
         if (item->line)
             (void)fprintf(f, "%s:%u: %s: %s\n", item->file, item->line, kind, item->text);

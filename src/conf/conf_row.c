@@ -164,6 +164,8 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
 
         if (r < 0 && is_refused(table, key, r))
             conf_error(l, v->file, v->line, "%s", err.text);
+        else if (r == -EINVAL)
+            conf_wrong(l, v->file, v->line, "%s", err.text);
         else if (err.text[0])
             conf_warn(l, v->file, v->line, "%s", err.text);
         p += len;
@@ -201,6 +203,7 @@ void conf_row_audit(struct conf_loader *l, enum conf_table_id table, const struc
             (t->rows[i].type == CONF_T_WORD && !says_nothing(table, (int)i, v)))
             audit_list(l, table, (int)i, v);
         if ((t->rows[i].flags & CONF_F_KNOWN) && !says_nothing(table, (int)i, v))
-            conf_warn(l, v->file, v->line, "key %s is accepted without effect", t->rows[i].name);
+            conf_warn(l, v->file, v->line, "key %s is accepted without effect: %s", t->rows[i].name,
+                      conf_why(table, (int)i, ""));
     }
 }

@@ -340,10 +340,7 @@ static void show_health_timeout(const struct show *s, const struct show_row *r)
 
 static void show_dbd_msgs(const struct show *s, const struct show_row *r)
 {
-    uint64_t n = conf_num(s->c, r->key);
-    uint64_t derived = 2 * conf_num(s->c, CONF_MAX_JOB_COUNT) + 4 * conf_nodes(s->c);
-
-    put_row_fmt(s, label_of(r), "%ju", (uintmax_t)(n ? n : MAX(derived, UINT64_C(10000))));
+    put_row_fmt(s, label_of(r), "%ju", (uintmax_t)conf_max_dbd_msgs(s->c));
 }
 
 static void show_node_count(const struct show *s, const struct show_row *r)

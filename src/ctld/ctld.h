@@ -210,6 +210,8 @@ struct ctld {
     } sync;
     atomic_bool disk_full;
     atomic_bool stopping;
+    atomic_bool acct_full;    /* max_dbd_msg_action=exit: it ends for that */
+    bool no_scheduling;       /* a backup with no_backup_scheduling: no job is started */
     atomic_bool standby;      /* this controller does not lead: requests go to on_standby() */
     atomic_bool reading;      /* ... but for those of OPF_SHOWS: it has a cluster to show */
     atomic_uint private_data; /* enum policy_private */

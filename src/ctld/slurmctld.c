@@ -46,6 +46,7 @@
 struct head {
     struct daemon_options o;
     struct ctld *ctld;
+    struct conf_problems problems; /* of the configuration, until there is a log */
     bool clear, ignore_damage;
     bool failed;      /* it had its turn, and could not boot */
     const char *past; /* --past: whose log; NULL: the present */
@@ -124,7 +125,9 @@ static const struct daemon_head head = {
     .take_own = take_option,
 };
 
-static int load_conf(struct ctld *ctld, const struct daemon_options *o, struct err *err)
+/* *ret_problems: of a configuration that is good, for the log. */
+static int load_conf(struct ctld *ctld, const struct daemon_options *o,
+                     struct conf_problems *ret_problems, struct err *err)
 {
     struct conf_problems problems = { 0 };
     int r =
@@ -135,12 +138,10 @@ static int load_conf(struct ctld *ctld, const struct daemon_options *o, struct e
     r = conf_load(ctld->conf_path, CONF_FULL, &ctld->conf, &problems, err);
     if (r < 0) {
         conf_report(stderr, &problems);
+        conf_problems_done(&problems);
     } else {
-        for (size_t i = 0; i < problems.n; i++)
-            log_info("%s:%u: %s", problems.items[i].file, problems.items[i].line,
-                     problems.items[i].text);
+        *ret_problems = problems;
     }
-    conf_problems_done(&problems);
     return r;
 }
 
@@ -279,7 +280,7 @@ static int load_tls(struct ctld *ctld, struct err *err)
 static int configure_daemon(void *ctx, struct err *err)
 {
     struct head *h = ctx;
-    int r = load_conf(h->ctld, &h->o, err);
+    int r = load_conf(h->ctld, &h->o, &h->problems, err);
 
     if (r >= 0)
         r = make_dirs(h->ctld, err);
@@ -297,9 +298,18 @@ static uid_t slurm_user(void *ctx)
     return conf_slurm_uid(h->ctld->conf);
 }
 
+/* What is wrong with the configuration, and what of it has no effect. */
+static void tell_problems(struct conf_problems *problems)
+{
+    for (size_t i = 0; i < problems->n; i++)
+        log_write(problems->items[i].wrong ? LOG_ERROR : LOG_INFO, "%s:%u: %s",
+                  problems->items[i].file, problems->items[i].line, problems->items[i].text);
+    conf_problems_done(problems);
+}
+
 static void open_log(void *ctx)
 {
-    const struct head *h = ctx;
+    struct head *h = ctx;
     const struct conf *conf = h->ctld->conf;
     _cleanup_free_ char *path = NULL;
     const char *pattern = h->o.log_path ? h->o.log_path : conf_str(conf, CONF_SLURMCTLD_LOG_FILE);
@@ -312,6 +322,7 @@ static void open_log(void *ctx)
     daemon_open_log(&head, &h->o, path,
                     daemon_log_level(conf_str(conf, CONF_SLURMCTLD_DEBUG), h->o.verbose),
                     conf_str(conf, CONF_STATE_SAVE_LOCATION));
+    tell_problems(&h->problems);
 }
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
@@ -413,7 +424,11 @@ static int lead_cluster(struct head *h, int ready_fd, struct err *err)
     if (!served)
         daemonize_serve(ready_fd);
     core_run(ctld);
-    return 0;
+    return atomic_load(&ctld->acct_full)
+               ? err_set(err, -EDQUOT,
+                         "accounting: MaxDBDMsgs records wait for slurmdbd "
+                         "(SlurmctldParameters=max_dbd_msg_action=exit)")
+               : 0;
 }
 
 static int serve_cluster(void *ctx, int ready_fd, struct err *err)
@@ -448,6 +463,7 @@ static void release_daemon(void *ctx)
     struct head *h = ctx;
     bool stand_by = ha_gave_up(h->ctld) || h->failed;
 
+    conf_problems_done(&h->problems);
     boot_end(h->ctld);
     if (h->failed)
         (void)sleep(FAILED_S); /* the others' turn; a signal is heard behind it */

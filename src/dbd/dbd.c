@@ -107,6 +107,25 @@ bool dbd_has_server(const struct conf_dbd *conf)
     return strcasecmp(type, "accounting_storage/mysql") == 0;
 }
 
+/* What StorageParameters says of encryption; the texts in ret are the caller's. */
+static int read_storage_tls(const struct conf_dbd *conf, char *ret[SQL_TLS_PARTS])
+{
+    static const char *const words[SQL_TLS_PARTS] = {
+        [SQL_TLS_CERT] = "SSL_CERT",     [SQL_TLS_KEY] = "SSL_KEY",       [SQL_TLS_CA] = "SSL_CA",
+        [SQL_TLS_CAPATH] = "SSL_CAPATH", [SQL_TLS_CIPHER] = "SSL_CIPHER",
+    };
+    const char *list = conf_dbd_str(conf, CONF_DBD_STORAGE_PARAMETERS);
+
+    for (unsigned i = 0; list && i < SQL_TLS_PARTS; i++) {
+        size_t len = 0;
+        const char *value = wordlist_option(list, words[i], &len);
+
+        if (value && len && !(ret[i] = strndup(value, len)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
                  char **ret_location)
 {
@@ -116,8 +135,18 @@ int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass
                                  .pass = pass,
                                  .database = conf_dbd_str(conf, CONF_DBD_STORAGE_LOC) };
 
-    if (dbd_has_server(conf))
-        return sql_mysql_location(&server, ret_location);
+    if (dbd_has_server(conf)) {
+        char *tls[SQL_TLS_PARTS] = { NULL };
+        int r = read_storage_tls(conf, tls);
+
+        for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
+            server.tls[i] = tls[i];
+        if (r == 0)
+            r = sql_mysql_location(&server, ret_location);
+        for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
+            free(tls[i]);
+        return r;
+    }
     *ret_location = strdup(server.database);
     return *ret_location ? 0 : -ENOMEM;
 }

@@ -12,6 +12,7 @@
 /* Jobs planned; without the option the others are still started where they delay no planned job. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
 #define DEFAULT_BF_MAX_JOB_ARRAY_RESV 20
+#define DEFAULT_BATCH_SCHED_DELAY 3 /* seconds */
 
 static enum sched_select select_of(const struct conf *conf)
 {
@@ -108,6 +109,14 @@ static void backfill_interval(const struct conf *conf, struct sched_params *p)
         p->bf_interval_s = (uint32_t)MIN(s, (int64_t)UINT32_MAX);
 }
 
+/* Without batch_sched_delay new jobs wait for others where they are deferred alone. */
+static uint32_t batch_delay(const struct conf *conf)
+{
+    bool deferred = find_option(conf, "defer") || find_option(conf, "defer_batch");
+
+    return option_u32(conf, "batch_sched_delay", deferred ? DEFAULT_BATCH_SCHED_DELAY : 0);
+}
+
 /* TopoMaxSizeUnroll=N; -1 and none = off. */
 static uint32_t unrolled_sizes(const struct conf *conf)
 {
@@ -163,6 +172,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .assoc_limit_stop = find_option(conf, "assoc_limit_stop"),
         .defer = find_option(conf, "defer"),
         .defer_batch = find_option(conf, "defer_batch"),
+        .batch_delay_s = batch_delay(conf),
         .topo_unroll = unrolled_sizes(conf),
         .max_powered = most_powered(conf),
         .bf_window_min = option_u32(conf, "bf_window", 1440),

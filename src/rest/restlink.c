@@ -142,6 +142,7 @@ static struct client_target target_of(const struct conf *conf, const struct rest
         .key_file = conf_key_file(conf),
         .use_munge = conf_use_munge(conf),
         .munge_socket = conf_munge_socket(conf),
+        .munge_ttl_s = conf_munge_ttl_s(conf),
         .jwt = who->token,
         .act_as = who->name,
         .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * MSEC_PER_S,

@@ -126,6 +126,7 @@ struct sched_params {
     uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
     bool defer;                    /* for the caller too: a new job alone starts no pass */
     bool defer_batch;              /* likewise, a new batch job */
+    uint32_t batch_delay_s;        /* likewise: so long may a new batch job wait for others */
     uint32_t channels; /* of the network that jobs may hold at a time; 0 = none are counted */
     uint32_t
         spare_nodes; /* kept idle for expedited jobs in each unit of a topology, see spares.h */

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "wire/frame.h"
+#include "wire/keepalive.h"
 
 struct client;
 struct client_watch;
@@ -28,9 +29,11 @@ struct client_target {
     const char *cluster;      /* ClusterName */
     const char *key_file;     /* used when readable and the connection is TCP; NULL = none */
     const char *munge_socket; /* NULL = default */
-    bool use_munge;           /* AuthType=auth/munge */
-    bool client_ids;          /* AuthInfo=use_client_ids: tell what this host knows of the user */
-    const char *jwt;          /* SLURM_JWT, wins over the others when set */
+    uint32_t munge_ttl_s;     /* life of a munge credential; 0: munged's own */
+    unsigned keepalive[KEEPALIVE_PARTS]; /* of the connection that a daemon keeps */
+    bool use_munge;                      /* AuthType=auth/munge */
+    bool client_ids; /* AuthInfo=use_client_ids: tell what this host knows of the user */
+    const char *jwt; /* SLURM_JWT, wins over the others when set */
     /* the user to act for, whom root and SlurmUser may name; NULL or empty = oneself */
     const char *act_as;
     int timeout_ms;  /* connect and each call, MessageTimeout */

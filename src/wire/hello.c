@@ -289,7 +289,8 @@ static int prove_munge(Pst__Hello *hello, const struct client_target *target, co
 
     if (r < 0)
         return err_set(err, r, "%s", strerror(-r));
-    r = auth_munge_encode(target->munge_socket, sent->bytes, sent->len, ret_credential, err);
+    r = auth_munge_encode(target->munge_socket, target->munge_ttl_s, sent->bytes, sent->len,
+                          ret_credential, err);
     if (r < 0)
         return r;
     hello->has_proof = true;

@@ -45,6 +45,8 @@ int sql_mysql_location(const struct sql_server *server, char **ret_location)
     add_part(&sb, server->user);
     add_part(&sb, server->pass);
     add_part(&sb, server->database);
+    for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
+        add_part(&sb, server->tls[i]);
     return strbuf_detach(&sb, ret_location);
 }
 
@@ -74,14 +76,16 @@ static int open_mysql(const char *location, enum sql_mode mode, struct sql **ret
                       struct err *err)
 {
     _cleanup_free_ char *copy = strdup(location + strlen(MYSQL_PREFIX));
-    char *parts[LOCATION_PARTS] = { NULL }, *rest = copy;
+    char *parts[LOCATION_PARTS + SQL_TLS_PARTS] = { NULL }, *rest = copy;
     struct sql_server server;
 
     if (!copy)
         return -ENOMEM;
-    for (size_t i = 0; i < LOCATION_PARTS; i++) {
+    for (size_t i = 0; i < LOCATION_PARTS + SQL_TLS_PARTS; i++) {
         char *part = strsep(&rest, ":");
 
+        if (!part && i >= LOCATION_PARTS)
+            break; /* nothing is said of TLS */
         if (!part)
             return err_set(err, -EINVAL, "database: a part of the location is missing");
         unescape_location(part);
@@ -92,6 +96,8 @@ static int open_mysql(const char *location, enum sql_mode mode, struct sql **ret
                                   .user = parts[2],
                                   .pass = parts[3],
                                   .database = parts[4] };
+    for (size_t i = 0; i < SQL_TLS_PARTS; i++)
+        server.tls[i] = parts[LOCATION_PARTS + i];
     return sql_mysql_open(&server, mode, ret_db, err);
 }
 

@@ -45,11 +45,25 @@ enum sql_mode {
     SQL_ASK,   /* as SQL_WRITE, but a server that is silent for some seconds is given up */
 };
 
+/* How the connection to a server is encrypted. */
+enum sql_tls {
+    SQL_TLS_CERT,
+    SQL_TLS_KEY,
+    SQL_TLS_CA,
+    SQL_TLS_CAPATH,
+    SQL_TLS_CIPHER,
+    SQL_TLS_PARTS
+};
+
 struct sql_server {
     const char *host;        /* name, address, or the path of a socket; NULL = localhost */
     uint16_t port;           /* 0 = 3306 */
     const char *user, *pass; /* NULL = the process's, none */
     const char *database;    /* made when missing and SQL_WRITE */
+    /* Paths, and a list of ciphers.  One that is set: a connection without TLS is refused; with an
+     * authority, so is a server whose certificate is not its, or of another host.  All NULL: as the
+     * connector likes. */
+    const char *tls[SQL_TLS_PARTS];
 };
 
 /* The location of a server's database; the caller frees it.  Errors: -ENOMEM. */

@@ -560,6 +560,28 @@ _Static_assert(SQL_KEY_MAX == 190, "as in the word");
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Options are taken or left: none can be refused. */
+static void set_tls(struct maria *m, const struct sql_server *to)
+{
+    static const enum mysql_option options[SQL_TLS_PARTS] = {
+        [SQL_TLS_CERT] = MYSQL_OPT_SSL_CERT,     [SQL_TLS_KEY] = MYSQL_OPT_SSL_KEY,
+        [SQL_TLS_CA] = MYSQL_OPT_SSL_CA,         [SQL_TLS_CAPATH] = MYSQL_OPT_SSL_CAPATH,
+        [SQL_TLS_CIPHER] = MYSQL_OPT_SSL_CIPHER,
+    };
+    my_bool any = 0, verify = to->tls[SQL_TLS_CA] || to->tls[SQL_TLS_CAPATH];
+
+    for (unsigned i = 0; i < SQL_TLS_PARTS; i++) {
+        if (!to->tls[i])
+            continue;
+        (void)m->api->mysql_options(m->my, options[i], to->tls[i]);
+        any = 1;
+    }
+    if (any)
+        (void)m->api->mysql_options(m->my, MYSQL_OPT_SSL_ENFORCE, &any);
+    if (any)
+        (void)m->api->mysql_options(m->my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+}
+
 static int connect_to(struct maria *m, const struct sql_server *to, const char *host,
                       const char *database, enum sql_mode mode)
 {
@@ -580,6 +602,7 @@ static int connect_to(struct maria *m, const struct sql_server *to, const char *
     (void)m->api->mysql_options(m->my, MYSQL_OPT_READ_TIMEOUT, &answer_s);
     (void)m->api->mysql_options(m->my, MYSQL_OPT_WRITE_TIMEOUT, &answer_s);
     (void)m->api->mysql_options(m->my, MYSQL_SET_CHARSET_NAME, "binary");
+    set_tls(m, to);
     if (!m->api->mysql_real_connect(m->my, is_path ? NULL : host, to->user, to->pass, database,
                                     to->port, is_path ? host : NULL, CLIENT_FOUND_ROWS))
         return note_failure(m, m->api->mysql_errno(m->my), m->api->mysql_error(m->my));

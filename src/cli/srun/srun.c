@@ -217,12 +217,24 @@ static char *command_name(const struct srun_part *p)
     return name;
 }
 
+/* LaunchParameters=srun_exclusive_allocation: a plain --exclusive is about the nodes of an
+ * allocation, not about the processors of a step in it. */
+static void share_cpus(struct cli *c, struct jobopts *jo)
+{
+    const char *how = jobopts_get(jo, JO_EXCLUSIVE);
+
+    if (jo->in_allocation && how && !*how &&
+        conf_option(cli_conf(c), CONF_LAUNCH_PARAMETERS, "srun_exclusive_allocation", NULL, NULL))
+        jobopts_clear(jo, JO_EXCLUSIVE);
+}
+
 static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
 {
     struct err err = { .text = "" };
     int status;
 
     submit_check_sharing(&s->cli, &p->opts);
+    share_cpus(&s->cli, &p->opts);
     status = jobopts_fill_step(&p->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
     if (status != 0) {
         if (err.text[0])

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "acct/acct.h"
 #include "base/cleanup.h"
@@ -169,4 +170,15 @@ int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink 
     }
     *ret = &e->base;
     return 0;
+}
+
+uint64_t acctsink_most_waiting(const struct conf *conf)
+{
+    const char *action = NULL;
+    size_t len = 0;
+
+    if (!conf_option(conf, CONF_SLURMCTLD_PARAMETERS, "max_dbd_msg_action", &action, &len) ||
+        !action || len != 4 || strncasecmp(action, "exit", 4) != 0)
+        return 0;
+    return conf_max_dbd_msgs(conf);
 }

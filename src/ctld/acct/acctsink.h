@@ -40,6 +40,8 @@ struct acctsink_ops {
 unsigned acctsink_keep(const struct conf *conf);
 /* max_step_records of AccountingStorageParameters; UINT32_MAX: all. */
 uint32_t acctsink_most_steps(const struct conf *conf);
+/* MaxDBDMsgs where max_dbd_msg_action is exit, else 0. */
+uint64_t acctsink_most_waiting(const struct conf *conf);
 
 int acctsink_embedded(const char *db_path, const char *cluster, struct acctsink **ret);
 /* uuid: ClusterRecord.cluster_id. */

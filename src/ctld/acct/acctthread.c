@@ -38,6 +38,8 @@
 #define SETTLED_US (5 * USEC_PER_SEC)
 
 struct acctthread {
+    struct ctld *ctld;
+    _Atomic uint64_t most_waiting; /* records that may wait; 0: any number */
     char *journal_dir;
     uint64_t journal_end;  /* at the start */
     _Atomic unsigned keep; /* enum acct_keep */
@@ -199,6 +201,22 @@ static void note_success(struct acctthread *t)
     t->failing = false;
 }
 
+/* max_dbd_msg_action=exit: too much waits.  Before the cursor is known, what this controller wrote
+ * itself counts. */
+static void check_waiting(struct acctthread *t)
+{
+    uint64_t most = atomic_load(&t->most_waiting), durable = atomic_load(&t->durable),
+             from = MAX(atomic_load(&t->cursor), t->journal_end);
+
+    if (!most || durable <= from || durable - from <= most || atomic_load(&t->ctld->acct_full))
+        return;
+    log_fatal("accounting: %llu records wait to be stored, and MaxDBDMsgs is %llu: "
+              "max_dbd_msg_action=exit",
+              (unsigned long long)(durable - from), (unsigned long long)most);
+    atomic_store(&t->ctld->acct_full, true);
+    ctld_stop(t->ctld);
+}
+
 /* Say it once, and try again later from the stored cursor. */
 static void note_failure(struct acctthread *t, int r, const struct err *err)
 {
@@ -209,6 +227,7 @@ static void note_failure(struct acctthread *t, int r, const struct err *err)
         log_error("%s: trying again, nothing is lost meanwhile", text);
     t->failing = true;
     t->reader = journal_reader_close(t->reader);
+    check_waiting(t);
     if (t->serve)
         serve_advanced(t->serve, text);
     pthread_mutex_lock(&t->lock);
@@ -302,6 +321,7 @@ void acctthread_reconfigured(struct acctthread *t, const struct conf *conf)
         return;
     atomic_store(&t->keep, acctsink_keep(conf)); /* before what comes later is on disk */
     atomic_store(&t->most_steps, acctsink_most_steps(conf));
+    atomic_store(&t->most_waiting, acctsink_most_waiting(conf));
 }
 
 void acctthread_durable(struct acctthread *t, uint64_t lsn)
@@ -445,6 +465,8 @@ int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal
     t->journal_end = journal_last(ctld->journal);
     atomic_store(&t->keep, ctld->conf ? acctsink_keep(ctld->conf) : (unsigned)ACCT_KEEP_ALL);
     atomic_store(&t->most_steps, ctld->conf ? acctsink_most_steps(ctld->conf) : UINT32_MAX);
+    t->ctld = ctld;
+    atomic_store(&t->most_waiting, ctld->conf ? acctsink_most_waiting(ctld->conf) : 0);
     t->slurm_uid = ctld->conf ? conf_slurm_uid(ctld->conf) : getuid();
     atomic_store(&t->durable, journal_durable(ctld->journal));
     r = db_path ? start_embedded(t, ctld, db_path, &why)

@@ -444,7 +444,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, err);
 
     for (size_t i = 0; i < problems.n; i++)
-        if (problems.items[i].error)
+        if (problems.items[i].error || problems.items[i].wrong)
             log_error("%s:%u: %s", problems.items[i].file, problems.items[i].line,
                       problems.items[i].text);
     if (r < 0 && err) {

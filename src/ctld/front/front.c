@@ -26,6 +26,7 @@
 #include "ctld/core/service.h"
 
 #define IO_THREADS 2u
+#define IO_THREADS_MAX 32u
 #define MAX_CONNECTIONS 65536u
 #define OUT_LIMIT (64u << 20)
 
@@ -144,8 +145,11 @@ static struct auth_tokens *believed_tokens(const struct ctld *ctld)
 
 void front_configure(struct front *f)
 {
+    uint64_t life_s = conf_num(f->ctld->conf, CONF_GROUP_UPDATE_TIME);
+
     atomic_store(&f->client_ids, conf_client_ids(f->ctld->conf));
     ratelimit_configure(f->rate, f->ctld->conf);
+    users_set_life(f->users, life_s ? (int64_t)life_s * USEC_PER_SEC : INT64_MAX);
     if (f->server) { /* it is new otherwise, and has been told */
         server_set_auth(f->server, f->ctld->keys, believed_tokens(f->ctld));
         server_set_tls(f->server, f->ctld->tls);
@@ -288,6 +292,31 @@ static const char *bind_address(const struct ctld *ctld)
     return NULL;
 }
 
+static unsigned read_param(const struct ctld *ctld, const char *name)
+{
+    uint64_t v = 0;
+
+    (void)conf_option_u64(ctld->conf, CONF_SLURMCTLD_PARAMETERS, name, &v); /* 0: not there */
+    return (unsigned)MIN(v, (uint64_t)UINT32_MAX);
+}
+
+/* What conmgr_* says of connections.  Each node keeps one, which does not count. */
+static void limit_connections(const struct ctld *ctld, struct server_config *config)
+{
+    uint64_t most = read_param(ctld, "conmgr_max_connections"),
+             threads = read_param(ctld, "conmgr_threads"),
+             nodes =
+                 MAX(conf_num(ctld->conf, CONF_MAX_NODE_COUNT), (uint64_t)conf_nodes(ctld->conf));
+
+    if (most)
+        config->max_connections = (unsigned)MIN(most + nodes, (uint64_t)MAX_CONNECTIONS);
+    if (threads)
+        config->threads = (unsigned)MIN(threads, (uint64_t)IO_THREADS_MAX);
+    config->stall_timeout_ms = read_param(ctld, "conmgr_read_timeout") * 1000;
+    config->write_timeout_ms = read_param(ctld, "conmgr_write_timeout") * 1000;
+    conf_keepalive(ctld->conf, config->keepalive);
+}
+
 int front_new(struct ctld *ctld, struct front **ret, struct err *err)
 {
     struct front *f = calloc(1, sizeof(*f));
@@ -309,6 +338,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .tokens = believed_tokens(ctld),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
+        .munge_ttl_s = conf_munge_ttl_s(ctld->conf),
         .serves = ACCESS_AT(ACCESS_CTLD),
         .slurmd_uid = conf_slurmd_uid(ctld->conf),
         .hooks = { .on_request = on_request,
@@ -324,6 +354,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         return -ENOMEM;
     f->ctld = ctld;
     pthread_mutex_init(&f->gate.lock, NULL);
+    limit_connections(ctld, &config);
     config.ctx = f;
     r = users_new(&f->users);
     if (r >= 0)

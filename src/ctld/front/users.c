@@ -1,10 +1,10 @@
-/* users.c - user and group names; see users.h.  Entries live ten minutes (GroupUpdateTime's
- * default). */
+/* users.c - user and group names; see users.h */
 #include "ctld/front/users.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include "base/timefmt.h"
 #include "model/tables/idmap.h"
 
-#define LIFE_US (600 * USEC_PER_SEC)
+#define TOLD_LIFE_US (600 * USEC_PER_SEC) /* of what another host told */
 
 struct entry {
     int64_t made_mono_us;
@@ -31,7 +31,13 @@ struct entry {
 struct users {
     pthread_mutex_t lock;
     struct idmap entries; /* uid + 1 -> struct entry */
+    _Atomic int64_t life_us;
 };
+
+void users_set_life(struct users *u, int64_t life_us)
+{
+    atomic_store(&u->life_us, life_us);
+}
 
 int users_new(struct users **ret)
 {
@@ -40,6 +46,7 @@ int users_new(struct users **ret)
     if (!u)
         return -ENOMEM;
     pthread_mutex_init(&u->lock, NULL);
+    users_set_life(u, TOLD_LIFE_US);
     *ret = u;
     return 0;
 }
@@ -130,7 +137,7 @@ static struct entry *find_entry(struct users *u, uid_t uid)
 {
     struct entry *e = idmap_get(&u->entries, (uint64_t)uid + 1), *fresh;
 
-    if (e && now_mono_us() - e->made_mono_us <= LIFE_US)
+    if (e && now_mono_us() - e->made_mono_us <= atomic_load(&u->life_us))
         return e;
     pthread_mutex_unlock(&u->lock);
     fresh = entry_new(uid);
@@ -161,7 +168,7 @@ static bool was_told(const struct entry *e, const char *name, const gid_t *gids,
 {
     return e->told && strcmp(e->told, name) == 0 && e->ntold == n &&
            (n == 0 || memcmp(e->told_gids, gids, n * sizeof(*gids)) == 0) &&
-           now_mono_us() - e->told_mono_us <= LIFE_US;
+           now_mono_us() - e->told_mono_us <= TOLD_LIFE_US;
 }
 
 static void keep_told(struct entry *e, const char *name, const gid_t *gids, size_t n, char **groups)

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct users;
 int users_new(struct users **ret);
+/* So long is remembered what was looked up.  Without it ten minutes. */
+void users_set_life(struct users *u, int64_t life_us);
 struct users *users_free(struct users *u);
 /* Name of uid and the comma list of its groups' names; caller frees; NULL when unknown.  May ask
  * the name service (blocks).  Thread-safe. */

@@ -283,6 +283,8 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
         (void)ha_free(ha);
         return err->text[0] ? r : err_nomem(err);
     }
+    ctld->no_scheduling = index > 0 && conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS,
+                                                   "no_backup_scheduling", NULL, NULL);
     (void)snprintf(ha->host, sizeof(ha->host), "%s", conf_ctld_host(ctld->conf, index, NULL));
     (void)snprintf(ha->addr, sizeof(ha->addr), "%s", addr);
     ha->view =

@@ -28,8 +28,6 @@
 #define BACKFILL_TURN_US 100000
 /* a backfill of t is followed by at least t * this without one */
 #define BACKFILL_SHARE 8
-/* SchedulerParameters=defer, defer_batch: a pass for new jobs alone waits so long for more */
-#define DEFER_US (3 * USEC_PER_SEC)
 
 struct schedthread {
     struct ctld *ctld;
@@ -181,7 +179,8 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
         r = feed_apply(t->sched, f);
         break;
     case FEED_HOLD:
-        *(t->partial ? &t->held_mono_us : &t->hold_mono_us) = f->start_us;
+        *(t->partial ? &t->held_mono_us : &t->hold_mono_us) =
+            t->ctld->no_scheduling ? INT64_MAX : f->start_us;
         break;
     case FEED_PARTIAL:
         t->partial = true;
@@ -454,8 +453,8 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     }
 }
 
-/* With SchedulerParameters=defer, defer_batch: is this change a reason for a pass at once?  A new
- * job is not, nor is a question. */
+/* With SchedulerParameters=defer, defer_batch, batch_sched_delay: is this change a reason for a pass
+ * at once?  A new job is not, nor is a question. */
 static bool hurries_pass(const struct sched_params *params, const struct feed *f)
 {
     if (f->kind == FEED_JOB)
@@ -468,8 +467,7 @@ static bool hurries_pass(const struct sched_params *params, const struct feed *f
  * sched_min_interval does not stand between them. */
 static void plan_pass(struct schedthread *t, bool hurry, bool goes_on)
 {
-    int64_t at =
-        now_mono_us() + ((t->params.defer || t->params.defer_batch) && !hurry ? DEFER_US : 0);
+    int64_t at = now_mono_us() + (hurry ? 0 : (int64_t)t->params.batch_delay_s * USEC_PER_SEC);
 
     if (!goes_on)
         at = MAX(at, t->pass_not_before_mono_us);
@@ -565,6 +563,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     t->params = params;
     t->backfill = params.backfill;
     t->hold_mono_us = INT64_MAX; /* until everything is told: nodesback.c ends it */
+
     t->asked_end = &t->asked;
     r = sched_new(&params, &t->sched);
     if (r >= 0)

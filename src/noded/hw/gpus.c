@@ -25,7 +25,7 @@ static const struct {
     int how; /* negative errno */
 } words[] = {
     { "off", GPUS_OFF },       { "nvidia", GPUS_NVIDIA }, { "amd", GPUS_AMD },
-    { "full", GPUS_FULL },     { "nvml", GPUS_NVML },     { "rsmi", -EOPNOTSUPP },
+    { "full", GPUS_FULL },     { "nvml", GPUS_NVML },     { "rsmi", GPUS_AMD },
     { "oneapi", -EOPNOTSUPP }, { "nrt", -EOPNOTSUPP },
 };
 

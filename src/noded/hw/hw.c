@@ -423,6 +423,7 @@ static int fill_processors(enum machine_socket socket, Pst__Processors *p)
         return -ENOMEM;
     r = hwloc_topology_load(topo) < 0 ? -EIO : 0;
     if (r == 0) {
+        machine_restrict(topo, socket);
         p->ldoms = (uint32_t)MAX(1, hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE));
         r = os_ids(topo, p);
         if (r == 0)

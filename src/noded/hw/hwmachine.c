@@ -2,6 +2,8 @@
 #include "noded/hw/hwmachine.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 
 #include "base/wordlist.h"
@@ -19,13 +21,19 @@ enum machine_socket machine_socket_of(const struct conf *conf, const char *param
         { "numa_node_as_socket", MACHINE_NUMA },
     };
 
+    unsigned ecores =
+        wordlist_has_nocase(parameters, "allow_ecores") ||
+                (conf && conf_option(conf, CONF_SLURMD_PARAMETERS, "allow_ecores", NULL, NULL))
+            ? MACHINE_ECORES
+            : 0;
+
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (wordlist_has_nocase(parameters, words[i].word))
-            return words[i].socket;
+            return (enum machine_socket)(words[i].socket | ecores);
     for (size_t i = 0; conf && i < sizeof(words) / sizeof(words[0]); i++)
         if (conf_option(conf, CONF_SLURMD_PARAMETERS, words[i].word, NULL, NULL))
-            return words[i].socket;
-    return MACHINE_PACKAGE;
+            return (enum machine_socket)(words[i].socket | ecores);
+    return (enum machine_socket)(MACHINE_PACKAGE | ecores);
 }
 
 static uint32_t count_objects(hwloc_topology_t topo, hwloc_obj_type_t type)
@@ -54,11 +62,40 @@ static uint32_t count_numa(hwloc_topology_t topo)
 
 static uint32_t count_sockets(hwloc_topology_t topo, enum machine_socket socket)
 {
-    uint32_t n = socket == MACHINE_L3CACHE ? count_objects(topo, HWLOC_OBJ_L3CACHE)
-                 : socket == MACHINE_NUMA  ? count_numa(topo)
-                                           : 0;
+    unsigned what = socket & MACHINE_SOCKETS;
+    uint32_t n = what == MACHINE_L3CACHE ? count_objects(topo, HWLOC_OBJ_L3CACHE)
+                 : what == MACHINE_NUMA  ? count_numa(topo)
+                                         : 0;
 
     return n ? n : MAX(1u, count_objects(topo, HWLOC_OBJ_PACKAGE));
+}
+
+static bool is_small(hwloc_topology_t topo, unsigned kind, hwloc_bitmap_t set)
+{
+    struct hwloc_info_s *infos = NULL;
+    unsigned n = 0;
+
+    if (hwloc_cpukinds_get_info(topo, kind, set, NULL, &n, &infos, 0) < 0)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(infos[i].name, "CoreType") == 0 && strcmp(infos[i].value, "IntelAtom") == 0)
+            return true;
+    return false;
+}
+
+void machine_restrict(struct hwloc_topology *topo, enum machine_socket socket)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc(),
+                   big = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(topo));
+    int n = hwloc_cpukinds_get_nr(topo, 0);
+
+    for (int i = 0; set && big && !(socket & MACHINE_ECORES) && i < n; i++)
+        if (is_small(topo, (unsigned)i, set))
+            (void)hwloc_bitmap_andnot(big, big, set); /* without memory they count */
+    if (big && !hwloc_bitmap_iszero(big))
+        (void)hwloc_topology_restrict(topo, big, 0); /* likewise */
+    hwloc_bitmap_free(set);
+    hwloc_bitmap_free(big);
 }
 
 int machine_look(enum machine_socket socket, struct machine *ret)
@@ -79,6 +116,7 @@ int machine_look(enum machine_socket socket, struct machine *ret)
         hwloc_topology_destroy(topo);
         return -EIO;
     }
+    machine_restrict(topo, socket);
     ret->cpus = MAX(1u, count_objects(topo, HWLOC_OBJ_PU));
     cores = MAX(1u, count_objects(topo, HWLOC_OBJ_CORE));
     ret->sockets = count_sockets(topo, socket);

@@ -60,6 +60,12 @@ struct gres_rows *gres_rows_free(struct gres_rows *g)
     return NULL;
 }
 
+/* Flags=CountOnly: its devices are nobody's business. */
+static bool counts_only(const char *flags)
+{
+    return flags && strcasestr(flags, "CountOnly");
+}
+
 static int add_row(struct gres_rows *g, const struct conf_gres *c, const char *type,
                    struct gres_row **ret)
 {
@@ -72,8 +78,9 @@ static int add_row(struct gres_rows *g, const struct conf_gres *c, const char *t
     *r = (struct gres_row){ .count = c->count };
     *ret = r;
     return copy_text(&r->name, c->name) < 0 || copy_text(&r->type, type) < 0 ||
-                   copy_text(&r->file, c->file) < 0 || copy_text(&r->cores, c->cores) < 0 ||
-                   copy_text(&r->links, c->links) < 0 || copy_text(&r->flags, c->flags) < 0
+                   copy_text(&r->file, counts_only(c->flags) ? NULL : c->file) < 0 ||
+                   copy_text(&r->cores, c->cores) < 0 || copy_text(&r->links, c->links) < 0 ||
+                   copy_text(&r->flags, c->flags) < 0
                ? -ENOMEM
                : 0;
 }
@@ -250,7 +257,8 @@ static int merge_rows(struct gres_rows *g, const struct conf *conf, const struct
         if (!c->name || strcmp(c->name, "gpu") != 0 || !row_applies(c, node->name))
             continue;
         lines = true;
-        r = take_row(m, c);
+        if (!counts_only(c->flags))
+            r = take_row(m, c);
     }
     if (r == 0 && !lines)
         r = take_configured(m, node->gres);
@@ -307,7 +315,8 @@ static int add_conf_rows(struct gres_rows *g, const struct conf *conf, const cha
     for (size_t i = 0; r == 0 && i < conf_gres_rows(conf); i++) {
         const struct conf_gres *c = conf_gres_row(conf, i);
 
-        if (c->name && row_applies(c, node) && (gpus || strcmp(c->name, "gpu") != 0))
+        if (c->name && row_applies(c, node) &&
+            (gpus || strcmp(c->name, "gpu") != 0 || counts_only(c->flags)))
             r = add_row(g, c, c->type, &row);
     }
     return r;

@@ -42,6 +42,7 @@ DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 #define FRESH_US USEC_PER_SEC /* between a signature and its controller's answer to us */
 #define OUT_LIMIT (4u * WIRE_MIB)
 #define MAX_CONNECTIONS 4096u
+#define CONNECTIONS_LEAST 8u /* a quarter is left for pings */
 
 struct request {
     struct request *next;
@@ -547,6 +548,30 @@ static void configure_health(struct listener *l)
         l->health, !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
 }
 
+static unsigned read_param(const struct noded *d, const char *name)
+{
+    uint64_t v = 0;
+
+    (void)conf_option_u64(d->conf, CONF_SLURMD_PARAMETERS, name, &v); /* 0: not there */
+    return (unsigned)MIN(v, (uint64_t)UINT32_MAX);
+}
+
+/* What conmgr_* says of connections. */
+static void limit_connections(const struct noded *d, struct server_config *config)
+{
+    unsigned most = read_param(d, "conmgr_max_connections");
+
+    if (most)
+        config->max_connections = MIN(MAX(most, CONNECTIONS_LEAST), MAX_CONNECTIONS);
+    /* A step's key is no user's: these wait, until they are handed over.  What is left is for
+     * pings. */
+    config->max_waiting = config->max_connections / 4 * 3;
+    config->max_waiting_each = config->max_connections / 4;
+    config->stall_timeout_ms = read_param(d, "conmgr_read_timeout") * 1000;
+    config->write_timeout_ms = read_param(d, "conmgr_write_timeout") * 1000;
+    conf_keepalive(d->conf, config->keepalive);
+}
+
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
@@ -558,16 +583,13 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .no_ipv4 = conf_option(d->conf, CONF_COMMUNICATION_PARAMETERS, "DisableIPv4", NULL, NULL),
         .threads = 1,
         .max_connections = MAX_CONNECTIONS,
-        /* A step's key is no user's: these wait, until they are handed over.  What is left is
-         * for pings. */
-        .max_waiting = MAX_CONNECTIONS / 4 * 3,
-        .max_waiting_each = MAX_CONNECTIONS / 4,
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
         .keys = d->keys,
         .tls = d->tls,
         .use_munge = conf_use_munge(d->conf),
         .munge_socket = conf_munge_socket(d->conf),
+        .munge_ttl_s = conf_munge_ttl_s(d->conf),
         .service = "slurmd",
         .name = d->name,
         .step_keys = true,
@@ -587,6 +609,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         return err_nomem(err);
     l->d = d;
     l->queue_end = &l->queue;
+    limit_connections(d, &sc);
     r = remember_used(l, err);
     if (r == 0)
         r = server_new(&sc, &l->server, err);

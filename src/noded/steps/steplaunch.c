@@ -166,6 +166,9 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     if (!d->world[0])
         proc_world(d->world);
     r |= pb_set_str(&sf->world, d->world);
+    sf->has_adopt_rss = true;
+    sf->adopt_rss = step_id == STEP_ID_EXTERN &&
+                    conf_option(d->conf, CONF_LAUNCH_PARAMETERS, "ulimit_pam_adopt", &value, &len);
     r |= plan_log(d, sf);
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -115,6 +116,16 @@ static bool takes_process(const struct step *s, bool script)
     return !s->ext->released && s->stage == KILL_NONE && !s->ended;
 }
 
+/* What the job has of this node's memory is the process's limit too, as ulimit -m shows. */
+static void limit_memory(const struct step *s, pid_t pid)
+{
+    uint64_t mib = s->sf->job->mem_mib;
+    struct rlimit limit = { .rlim_cur = mib << 20, .rlim_max = mib << 20 };
+
+    if (s->sf->adopt_rss && mib)
+        (void)prlimit(pid, RLIMIT_RSS, &limit, NULL); /* it may have ended */
+}
+
 int extern_adopt(struct step *s, pid_t pid, bool script)
 {
     struct proc_info p;
@@ -129,6 +140,8 @@ int extern_adopt(struct step *s, pid_t pid, bool script)
         r = add_guest(s->ext, &p);
     if (r == 0)
         s->ext->used = true;
+    if (r == 0 && !script)
+        limit_memory(s, pid);
     return r;
 }
 

@@ -43,12 +43,12 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
 int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
                 size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid);
 
-/* munge; socket_path NULL = default.  Errors: -ENOSYS library missing, -EACCES, -EKEYEXPIRED. */
-int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
-                      struct err *err);
+/* munge; socket_path NULL = default, ttl_s 0 = munged's own.  Errors: -ENOSYS library missing, -EACCES, -EKEYEXPIRED. */
+int auth_munge_encode(const char *socket_path, uint32_t ttl_s, const void *payload, size_t len,
+                      char **ret_cred, struct err *err);
 /* The same for one reader alone. */
-int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *payload, size_t len,
-                          char **ret_cred, struct err *err);
+int auth_munge_encode_for(const char *socket_path, uint32_t ttl_s, uid_t reader,
+                          const void *payload, size_t len, char **ret_cred, struct err *err);
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,
                       void **ret_payload, size_t *ret_len, struct err *err);
 

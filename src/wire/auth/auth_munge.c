@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "base/processonce.h"
 
 enum {
+    OPT_TTL = 4,
     OPT_SOCKET = 8,
     OPT_UID_RESTRICTION = 9,
     MUNGE_SUCCESS = 0,
@@ -85,8 +87,8 @@ static int report_error(const struct munge *lib, void *ctx, int e, struct err *e
     return err_set(err, r, "munge: %s", detail ? detail : lib->text(e));
 }
 
-static int encode_credential(const char *socket_path, const uid_t *reader, const void *payload,
-                             size_t len, char **ret_cred, struct err *err)
+static int encode_credential(const char *socket_path, uint32_t ttl_s, const uid_t *reader,
+                             const void *payload, size_t len, char **ret_cred, struct err *err)
 {
     const struct munge *lib;
     void *ctx;
@@ -99,6 +101,8 @@ static int encode_credential(const char *socket_path, const uid_t *reader, const
     if (r < 0)
         return r;
     e = reader ? lib->ctx_set(ctx, OPT_UID_RESTRICTION, *reader) : MUNGE_SUCCESS;
+    if (e == MUNGE_SUCCESS && ttl_s)
+        e = lib->ctx_set(ctx, OPT_TTL, (int)MIN(ttl_s, (uint32_t)INT_MAX));
     if (e == MUNGE_SUCCESS)
         e = lib->encode(&cred, ctx, payload, (int)len);
     if (e == MUNGE_SUCCESS) {
@@ -111,16 +115,16 @@ static int encode_credential(const char *socket_path, const uid_t *reader, const
     return r;
 }
 
-int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
-                      struct err *err)
+int auth_munge_encode(const char *socket_path, uint32_t ttl_s, const void *payload, size_t len,
+                      char **ret_cred, struct err *err)
 {
-    return encode_credential(socket_path, NULL, payload, len, ret_cred, err);
+    return encode_credential(socket_path, ttl_s, NULL, payload, len, ret_cred, err);
 }
 
-int auth_munge_encode_for(const char *socket_path, uid_t reader, const void *payload, size_t len,
-                          char **ret_cred, struct err *err)
+int auth_munge_encode_for(const char *socket_path, uint32_t ttl_s, uid_t reader,
+                          const void *payload, size_t len, char **ret_cred, struct err *err)
 {
-    return encode_credential(socket_path, &reader, payload, len, ret_cred, err);
+    return encode_credential(socket_path, ttl_s, &reader, payload, len, ret_cred, err);
 }
 
 int auth_munge_decode(const char *socket_path, const char *cred, uid_t *ret_uid, gid_t *ret_gid,

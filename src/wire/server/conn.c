@@ -826,7 +826,9 @@ static void drop_idle(struct conn *c, int64_t now_us)
 void conn_tick(struct conn *c, int64_t now_us)
 {
     const struct server_config *config = config_of(c);
-    int64_t stall_us = (int64_t)config->stall_timeout_ms * 1000;
+    unsigned stall_ms = c->link.out_n && config->write_timeout_ms ? config->write_timeout_ms
+                                                                  : config->stall_timeout_ms;
+    int64_t stall_us = (int64_t)stall_ms * 1000;
 
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)

@@ -660,16 +660,11 @@ static int try_addr(struct dialer *d, const struct addrinfo *ai)
 {
     _cleanup_close_ int fd =
         socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, ai->ai_protocol);
-    int one = 1, idle = 30, interval = 10, count = 3, r;
+    int r;
 
     if (fd < 0)
         return -errno;
-    /* Improvements only: the connection works without. */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+    keepalive_tune(fd, d->targets[d->target].keepalive);
     if (connect(fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS)
         return -errno;
     d->local = false;

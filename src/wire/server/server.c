@@ -248,18 +248,6 @@ static struct worker *least_busy(struct server *s)
     return best;
 }
 
-static void tune_tcp(int fd)
-{
-    int one = 1, idle = 30, interval = 10, count = 3;
-
-    /* All of these are improvements only: a socket that refuses one still works. */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-}
-
 static void place_connection(struct server *s, int fd, bool local)
 {
     struct worker *w = least_busy(s);
@@ -270,7 +258,7 @@ static void place_connection(struct server *s, int fd, bool local)
         return;
     }
     if (!local)
-        tune_tcp(fd);
+        keepalive_tune(fd, s->config.keepalive);
     atomic_fetch_add(&s->n_conns, 1);
     atomic_fetch_add(&w->n_conns, 1);
     if (worker_is_mine(w)) {

@@ -22,6 +22,7 @@
 #include "wire/auth/idkey.h"
 #include "wire/auth/tokens.h"
 #include "wire/frame.h"
+#include "wire/keepalive.h"
 #include "wire/shared.h"
 
 struct server;
@@ -99,10 +100,13 @@ struct server_config {
     size_t out_limit;          /* bytes queued to one peer; 0 = 64 MiB */
     unsigned hello_timeout_ms; /* 0 = 10 s */
     unsigned stall_timeout_ms; /* for half a frame, or output that is not read; 0 = 60 s */
+    unsigned write_timeout_ms; /* for output that is not read; 0 = stall_timeout_ms */
     const char *cluster;
     struct auth_keys *keys; /* may be NULL; a reference is taken */
     bool use_munge;
     const char *munge_socket;
+    uint32_t munge_ttl_s; /* life of our munge credentials; 0: munged's own */
+    unsigned keepalive[KEEPALIVE_PARTS];
     /* "slurmctld", "slurmdbd", "slurmd": whom callers must have meant to reach */
     const char *service;
     const char *name; /* which one: a node's name, else NULL.  Borrowed */

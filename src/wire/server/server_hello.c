@@ -377,8 +377,8 @@ static int make_credential(struct check *k)
     if (r < 0)
         return err_set(&k->err, r, "%s", strerror(-r));
     memcpy(payload, k->bytes, k->len);
-    r = auth_munge_encode_for(socket, k->uid, payload, k->len + HANDSHAKE_SECRET_SIZE,
-                              &k->credential, &k->err);
+    r = auth_munge_encode_for(socket, config_of(k)->munge_ttl_s, k->uid, payload,
+                              k->len + HANDSHAKE_SECRET_SIZE, &k->credential, &k->err);
     if (r == 0)
         r = handshake_derive(secret, k->bytes, k->len, &k->proofs);
     explicit_bzero(secret, HANDSHAKE_SECRET_SIZE);

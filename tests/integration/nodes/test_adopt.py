@@ -126,6 +126,16 @@ def test_session_in_the_job(c, pam):
     assert p.returncode == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("word, limit", [("", "unlimited"), ("LaunchParameters=ulimit_pam_adopt", str(100 << 10))])
+def test_memory_of_a_session(make_cluster, folder, pam, word, limit):
+    """ulimit_pam_adopt: what the job has of the node's memory is the session's limit."""
+    folder.chmod(0o755)
+    c = make_cluster(nodes=1, conf=f"{CONTAIN}\n{word}")
+    submit(c, "--mem=100")
+    p = pam.session(c, "bash", "-c", "ulimit -m; read x")
+    assert next(line for line in p.stdout if not line.startswith("env: ")).strip() == limit
+
+
 def test_a_stubborn_session(c, pam):
     job = submit(c)
     p = pam.session(c, "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1000; done")

@@ -237,6 +237,7 @@ static void test_stderr(void **state)
     (void)snprintf(out, sizeof(out), "%s/stderr", dir);
     to = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_true(saved >= 0 && to >= 0);
+    log_set_time("format_stderr");
     assert_int_equal(log_open("slurmctld", path, LOG_INFO, true), 0);
     assert_int_equal(dup2(to, STDERR_FILENO), STDERR_FILENO);
     log_error("twice");
@@ -244,6 +245,22 @@ static void test_stderr(void **state)
     read_file(out, text, sizeof(text));
     assert_memory_equal(text, "slurmctld: [", 12);
     check_line(text + 11, "error: twice");
+    /* LogTimeFormat: what the file has with its time is bare here, but for format_stderr. */
+    for (int formatted = 0; formatted < 2; formatted++) {
+        assert_int_equal(ftruncate(to, 0), 0);
+        assert_int_equal(lseek(to, 0, SEEK_SET), 0);
+        log_set_time(formatted ? "iso8601_ms,format_stderr" : "iso8601_ms");
+        assert_int_equal(dup2(to, STDERR_FILENO), STDERR_FILENO);
+        log_info("once more");
+        assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+        read_file(out, text, sizeof(text));
+        if (formatted)
+            check_line(text + 11, "once more");
+        else
+            assert_string_equal(text, "slurmctld: once more\n");
+    }
+    assert_int_equal(log_open("slurmctld", path, LOG_INFO, false), 0);
+    log_set_time(NULL);
     assert_int_equal(unlink(out), 0);
 }
 

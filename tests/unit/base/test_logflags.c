@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/logflags.h"
+#include "base/process/threadname.h"
 
 static void test_lists(void **state)
 {
@@ -48,6 +49,34 @@ static void test_changes(void **state)
     assert_int_equal(log_subjects(), 0);
 }
 
+static void test_list(void **state)
+{
+    char buf[64];
+
+    (void)state;
+    logflags_set("TraceJobs,accrue,nosuch");
+    logflags_list(buf, sizeof(buf));
+    assert_string_equal(buf, "Accrue,TraceJobs");
+    logflags_list(buf, 10); /* whole words */
+    assert_string_equal(buf, "Accrue");
+    logflags_set(NULL);
+    logflags_list(buf, sizeof(buf));
+    assert_string_equal(buf, "");
+}
+
+/* The name is the thread's, as far as it fits. */
+static void test_threadname(void **state)
+{
+    char name[16] = "", before[16] = "";
+
+    (void)state;
+    assert_int_equal(pthread_getname_np(pthread_self(), before, sizeof(before)), 0);
+    threadname_set(pthread_self(), "a-name-that-is-too-long");
+    assert_int_equal(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+    assert_string_equal(name, "a-name-that-is-");
+    threadname_set(pthread_self(), before);
+}
+
 static int counted(int *calls)
 {
     return ++*calls;
@@ -81,10 +110,9 @@ static void test_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_whole_words),
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_lists),   cmocka_unit_test(test_whole_words),
+        cmocka_unit_test(test_changes), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_list),    cmocka_unit_test(test_threadname),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

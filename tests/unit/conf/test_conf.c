@@ -237,7 +237,8 @@ static const struct {
       "slurm.conf:3: warning: KillWait is given more than once; the last value is used\n" },
     { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail,DeferBatch,RunInJob\n", "" },
     { "BatchStartTimeout=9\n",
-      "slurm.conf:3: warning: key BatchStartTimeout is accepted without effect\n" },
+      "slurm.conf:3: warning: key BatchStartTimeout is accepted without effect: a node says what "
+      "it runs when it registers, and a script that is not there is started again\n" },
     { "MpiDefault=pmix AccountingStorageTRES=gres/gpu PropagatePrioProcess=1\n", "" },
     { "RequeueExit=1,3-5\nRequeueExitHold=8\n", "" },
     { "RequeueExitHold=a-b\n",
@@ -246,24 +247,29 @@ static const struct {
     { "LaunchParameters=enable_nss_slurm,Nonsense\n",
       "slurm.conf:3: warning: LaunchParameters: unknown option Nonsense\n" },
     { "DebugFlags=Backfill,BurstBuffer\n",
-      "slurm.conf:3: warning: DebugFlags: option BurstBuffer is accepted without effect\n" },
+      "slurm.conf:3: warning: DebugFlags: option BurstBuffer is accepted without "
+      "effect: there are no burst buffers\n" },
     { "MpiDefault=none SwitchType=switch/none MailProg=/bin/mail HealthCheckInterval=0\n", "" },
     { "SchedulerParameters=bf_windw=60\n",
       "slurm.conf:3: warning: SchedulerParameters: unknown option bf_windw; did you mean "
       "bf_window?\n" },
     { "SchedulerParameters=bf_window=0,defer\n",
-      "slurm.conf:3: warning: SchedulerParameters: bf_window=0 is out of range (1 to 43200)\n" },
+      "slurm.conf:3: error: SchedulerParameters: bf_window=0 is out of range (1 to 43200)\n" },
     { "SchedulerParameters=bf_window\n",
-      "slurm.conf:3: warning: SchedulerParameters: bf_window needs a number\n" },
+      "slurm.conf:3: error: SchedulerParameters: bf_window needs a number\n" },
     { "SchedulerParameters=sched_interval=-1,bf_interval=x\n",
       "slurm.conf:3: warning: SchedulerParameters: option sched_interval is accepted without "
-      "effect\n"
-      "slurm.conf:3: warning: SchedulerParameters: bf_interval=x is not a number\n" },
+      "effect: a pass runs when something changed, and others follow until all jobs were looked "
+      "at\n"
+      "slurm.conf:3: error: SchedulerParameters: bf_interval=x is not a number\n" },
+    { "SchedulerParameters=bf_hetjob_prio=foo,bf_hetjob_prio=AVG,sched_min_interval=abc\n",
+      "slurm.conf:3: error: SchedulerParameters: bf_hetjob_prio=foo is none of min, avg, max\n"
+      "slurm.conf:3: error: SchedulerParameters: sched_min_interval=abc is not a number\n" },
     { "SlurmctldParameters=zebra\n",
       "slurm.conf:3: warning: SlurmctldParameters: unknown option zebra\n" },
     { "SchedulerParameters=bf_continue\n",
       "slurm.conf:3: warning: SchedulerParameters: option bf_continue is accepted without "
-      "effect\n" },
+      "effect: a plan goes on where it stood after changes\n" },
     { "MinJobAge=0\n", "slurm.conf:3: warning: MinJobAge=0 is too small; 2 is used\n" },
     { "UnkillableStepTimeout=20\n", "slurm.conf:3: warning: UnkillableStepTimeout should be at "
                                     "least five times MessageTimeout\n" },
@@ -611,7 +617,8 @@ static const struct {
     { "", "CgroupMountpoint=sys\n",
       "cgroup.conf:1: error: CgroupMountpoint=sys is not an absolute path\n" },
     { "", "SystemdTimeout=5\n",
-      "cgroup.conf:1: warning: key SystemdTimeout is accepted without effect\n" },
+      "cgroup.conf:1: warning: key SystemdTimeout is accepted without effect: systemd is never "
+      "asked\n" },
     { "", "MinRAMSpace=1 MinRAMSpace=2\n",
       "cgroup.conf:1: warning: MinRAMSpace is given more than once; the last value is used\n" },
 };

@@ -30,6 +30,34 @@ static void test_options(void **state)
     conf_free(c);
 }
 
+/* A number out of its bounds is none. */
+static void test_bounds(void **state)
+{
+    struct conf *c = conf_with_lines(
+        "SchedulerParameters=bf_window=0,bf_resolution=3600,bf_interval=-2\n"
+        "CommunicationParameters=keepalivetime=50,keepaliveprobes=7\nAuthInfo=ttl=99\n");
+    struct conf *plain = conf_with_lines("MaxJobCount=100 MaxDBDMsgs=5\n");
+    unsigned keep[3];
+    uint64_t u;
+    int64_t i;
+
+    (void)state;
+    assert_false(conf_option_u64(c, CONF_SCHEDULER_PARAMETERS, "bf_window", &u));
+    assert_true(conf_option_u64(c, CONF_SCHEDULER_PARAMETERS, "bf_resolution", &u));
+    assert_int_equal(u, 3600);
+    assert_false(conf_option_i64(c, CONF_SCHEDULER_PARAMETERS, "bf_interval", &i));
+    conf_keepalive(c, keep);
+    assert_int_equal(keep[0], 50);
+    assert_int_equal(keep[1], 0);
+    assert_int_equal(keep[2], 7);
+    assert_int_equal(conf_munge_ttl_s(c), 99);
+    assert_int_equal(conf_munge_ttl_s(plain), 0);
+    assert_int_equal(conf_max_dbd_msgs(plain), 5);
+    assert_true(conf_max_dbd_msgs(c) >= 10000);
+    conf_free(c);
+    conf_free(plain);
+}
+
 static void test_scalars(void **state)
 {
     struct conf *c = conf_with_lines("MaxJobCount=77\nProlog=/a\nProlog=/b\n");
@@ -143,9 +171,10 @@ static void test_sets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options), cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_hosts),   cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_keys),    cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_options), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_scalars), cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_paths),   cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_sets),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -2,6 +2,7 @@
  * users */
 #include "model_util.h"
 
+#include <dlfcn.h>
 #include <pwd.h>
 
 #include "conf/conf.h"
@@ -70,6 +71,46 @@ static void test_asking(void **state)
     assert_null(asking_free(a));
 }
 
+static unsigned lookups;
+
+/* Stands before the library's: whoever asks the name service is counted. */
+int getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t size, struct passwd **ret)
+{
+    int (*real)(uid_t, struct passwd *, char *, size_t, struct passwd **) =
+        (int (*)(uid_t, struct passwd *, char *, size_t, struct passwd **))dlsym(RTLD_NEXT,
+                                                                                 "getpwuid_r");
+
+    lookups++;
+    return real(uid, pw, buf, size, ret);
+}
+
+/* GroupUpdateTime: what is older is asked for again. */
+static void test_life(void **state)
+{
+    static const struct {
+        int64_t life_us;
+        unsigned lookups; /* for four questions */
+    } rows[] = { { INT64_MAX, 1 }, { -1, 4 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct users *u = NULL;
+
+        assert_int_equal(users_new(&u), 0);
+        users_set_life(u, rows[i].life_us);
+        lookups = 0;
+        for (int k = 0; k < 4; k++) {
+            char *name, *groups;
+
+            users_lookup(u, 0, &name, &groups);
+            free(name);
+            free(groups);
+        }
+        assert_int_equal(lookups, rows[i].lookups);
+        assert_null(users_free(u));
+    }
+}
+
 static void test_users(void **state)
 {
     struct users *u = NULL;
@@ -96,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_asking),
         cmocka_unit_test(test_users),
+        cmocka_unit_test(test_life),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -155,6 +155,27 @@ static void test_files(void **state)
     conf_free(conf);
 }
 
+/* Flags=CountOnly: a number, without devices, variables or a look at the machine. */
+static void test_counts(void **state)
+{
+    Pst__StepFile sf = PST__STEP_FILE__INIT;
+    struct conf *conf;
+    struct gres_rows *g =
+        rows_of("Name=gpu File=/dev/nvidia[0-3] Flags=CountOnly\nName=nic File=/dev/nic[0-1]\n",
+                "gpu:4,nic:2", &conf);
+    char all[256] = "";
+
+    (void)state;
+    expect_text(g, "gpu:4,nic:2", "gpu:4,nic:2(0-1)"); /* the numbers of files */
+    assert_int_equal(gres_step_gpus(g, &sf), 0);
+    assert_int_equal(sf.n_gpus, 0);
+    gres_files(g, note_file, all);
+    assert_string_equal(all, "nic0=/dev/nic0 nic1=/dev/nic1 ");
+    free_gpus(&sf);
+    gres_rows_free(g);
+    conf_free(conf);
+}
+
 /* A line of shares with files says which GPUs are shared; without, all are. */
 static void test_shares(void **state)
 {
@@ -227,8 +248,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_register), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_problem),  cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_how),      cmocka_unit_test(test_print),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_shares),   cmocka_unit_test(test_how),
+        cmocka_unit_test(test_print),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -94,7 +94,7 @@ static inline bool munged_start(struct munged *m)
         munged_exec(m);
     for (int waited_ms = 0; m->pid > 0 && !ended && waited_ms < MUNGED_WAIT_MS; waited_ms += 10) {
         char *cred = NULL;
-        int r = auth_munge_encode(m->socket, "x", 1, &cred, NULL);
+        int r = auth_munge_encode(m->socket, 0, "x", 1, &cred, NULL);
 
         free(cred);
         if (r == 0)

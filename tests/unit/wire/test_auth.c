@@ -273,7 +273,7 @@ static void test_munge(void **state)
             "# skip: munged or libmunge is not installed, or does not run as this user\n");
         skip();
     }
-    assert_int_equal(auth_munge_encode(m.socket, "nonce", 5, &cred, &err), 0);
+    assert_int_equal(auth_munge_encode(m.socket, 0, "nonce", 5, &cred, &err), 0);
     assert_int_equal(auth_munge_decode(m.socket, cred, &uid, &gid, &payload, &len, &err), 0);
     assert_int_equal(uid, geteuid());
     assert_int_equal(gid, getegid());
@@ -288,11 +288,39 @@ static void test_munge(void **state)
     munged_stop(&m);
 }
 
+/* AuthInfo=ttl: what unmunge says of a credential's life. */
+static void test_munge_ttl(void **state)
+{
+    struct munged m;
+    struct err err = { .text = "" };
+
+    if (!munged_start(&m)) {
+        print_message(
+            "# skip: munged or libmunge is not installed, or does not run as this user\n");
+        skip();
+    }
+    for (uint32_t ttl = 0; ttl <= 77; ttl += 77) {
+        _cleanup_free_ char *cred = NULL, *command = NULL;
+        char line[256], said[64] = "";
+        FILE *f;
+
+        assert_int_equal(auth_munge_encode(m.socket, ttl, "nonce", 5, &cred, &err), 0);
+        assert_true(asprintf(&command, "echo '%s' | unmunge -S %s", cred, m.socket) > 0);
+        f = popen(command, "re");
+        assert_non_null(f);
+        while (fgets(line, sizeof(line), f))
+            (void)sscanf(line, "TTL: %63s", said);
+        assert_int_equal(pclose(f), 0);
+        assert_string_equal(said, ttl ? "77" : "300"); /* munged's own */
+    }
+    munged_stop(&m);
+}
+
 static void test_munge_missing_daemon(void **state)
 {
     struct err err = { .text = "" };
     char *cred = NULL;
-    int r = auth_munge_encode("/proc/nonexistent/socket", "x", 1, &cred, &err);
+    int r = auth_munge_encode("/proc/nonexistent/socket", 0, "x", 1, &cred, &err);
 
     assert_true(r == -EACCES || r == -ENOSYS);
     assert_non_null(strstr(err.text, "munge"));
@@ -301,17 +329,12 @@ static void test_munge_missing_daemon(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load_refusals),
-        cmocka_unit_test(test_modes_of_files),
-        cmocka_unit_test(test_too_many_keys),
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_sign_known),
-        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_tamper),
-        cmocka_unit_test(test_derive),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_munge),
-        cmocka_unit_test(test_munge_missing_daemon),
+        cmocka_unit_test(test_load_refusals), cmocka_unit_test(test_modes_of_files),
+        cmocka_unit_test(test_too_many_keys), cmocka_unit_test(test_create),
+        cmocka_unit_test(test_sign_known),    cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_tamper),        cmocka_unit_test(test_derive),
+        cmocka_unit_test(test_random),        cmocka_unit_test(test_munge),
+        cmocka_unit_test(test_munge_ttl),     cmocka_unit_test(test_munge_missing_daemon),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
