@@ -201,6 +201,7 @@ class Job(Record):
     expected_start_at: datetime | None = None
     sched_nodes: str | None = None
     last_sched_eval_at: datetime | None = None
+    expected_cpus: int | None = None
     fed_viable: int | None = None
     fed_owner: int | None = None
     fed_version: int | None = None
@@ -231,6 +232,7 @@ class Job(Record):
     keeper_uid: int | None = None
     task_nodes: str | None = None
     fed_started: bool | None = None
+    node_range: bool | None = None
     power_pending: bool | None = None
 
 
@@ -562,6 +564,7 @@ Job.FIELDS = {
     "expected_start_at": ("expected_start_us", "time"),
     "sched_nodes": ("sched_nodes", "text"),
     "last_sched_eval_at": ("last_sched_eval_us", "time"),
+    "expected_cpus": ("expected_cpus", "number"),
     "fed_viable": ("fed_viable", "number"),
     "fed_owner": ("fed_owner", "number"),
     "fed_version": ("fed_version", "number"),
@@ -592,6 +595,7 @@ Job.FIELDS = {
     "keeper_uid": ("keeper_uid", "number"),
     "task_nodes": ("task_nodes", "text"),
     "fed_started": ("fed_started", "bool"),
+    "node_range": ("node_range", "bool"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -436,7 +436,8 @@ struct sched_decision {
     int64_t expected_us;      /* EXPECT: 0 = not planned */
     uint32_t *expected_nodes; /* node ids or NULL */
     size_t nexpected;
-    uint32_t priority; /* in force */
+    uint32_t expected_cpus; /* on them, 0 = not said */
+    uint32_t priority;      /* in force */
     /* EXPECT: since when its age counts from now on, INT64_MAX = it does not; 0 = as before */
     int64_t accrue_us;
     struct sched_lic_req *licenses; /* START: what it holds; names interned */

@@ -64,7 +64,7 @@ static bool attach_account(struct admin_run *run, const char *name, const char *
     /* who coordinates an account on one cluster may appoint others and sees its jobs on all: it is
      * not taken by a place below one's own */
     if (!run_may_account(run, cluster, above) || (!is_new && !coordinates_account(run, name))) {
-        run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
+        run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE "\n");
         return true;
     }
     (void)assoc_make(run, cluster, parent, name, NULL, NULL, false,
@@ -78,7 +78,7 @@ void account_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
     size_t n;
 
     if (!run_is_operator(run) && !run_is_any_coordinator(run)) {
-        run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
+        run_fail(run, ESLURM_ACCESS_DENIED, "Only admins/operators/coordinators can add accounts");
         return;
     }
     for (size_t i = 0; i < where->n_clusters && run_ok(run); i++) {

@@ -346,7 +346,12 @@ uint32_t job_tasks(const Pst__JobRecord *j)
 
 uint32_t job_cpus(const Pst__JobRecord *j)
 {
-    return j->alloc && j->alloc->total_cpus ? j->alloc->total_cpus : job_asked_cpus(j);
+    if (j->alloc && j->alloc->total_cpus)
+        return j->alloc->total_cpus;
+    if (j->expected_cpus &&
+        names_job_state_terminal((unsigned)j->state)) /* never ran: what it was to have */
+        return j->expected_cpus;
+    return job_asked_cpus(j);
 }
 
 uint32_t job_asked_cpus(const Pst__JobRecord *j)

@@ -355,7 +355,7 @@ static void add_failed(struct smgr *s, enum smgr_entity entity, const Pst__AcctO
     if (res->code == SLURM_NO_CHANGE_IN_DATA) {
         nothing_added(s, entity, res);
     } else if (res->code == ESLURM_ACCESS_DENIED && res->text) {
-        smgr_fail(s, " error: %s%s\n", res->text, entity == SMGR_ACCOUNT ? "\n" : "");
+        smgr_fail(s, " error: %s\n", res->text);
     } else if (res->text && *res->text == ' ') {
         smgr_fail(s, "%s\n", res->text);
     } else if (res->code == ESLURM_NO_REMOVE_DEFAULT_QOS) {

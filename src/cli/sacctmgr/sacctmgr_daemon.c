@@ -120,7 +120,8 @@ static Pst__ConfigReply *ask_config(struct smgr *s)
     return PB_AS(config_reply, reply);
 }
 
-enum dbd_form { DBD_PLAIN, DBD_AGE, DBD_SECONDS, DBD_RANGE, DBD_PRIVATE, DBD_USER };
+/* DBD_SECRET: of the store no user and no place is told, as by Slurm's. */
+enum dbd_form { DBD_PLAIN, DBD_AGE, DBD_SECONDS, DBD_RANGE, DBD_PRIVATE, DBD_USER, DBD_SECRET };
 
 /* Names in the order in which they are listed. */
 static const struct {
@@ -179,12 +180,12 @@ static const struct {
     { "SlurmUser", DBD_USER },
     { "StorageBackupHost", DBD_PLAIN },
     { "StorageHost", DBD_PLAIN },
-    { "StorageLoc", DBD_PLAIN },
+    { "StorageLoc", DBD_SECRET },
     { "StorageParameters", DBD_PLAIN },
-    { "StoragePassScript", DBD_PLAIN },
+    { "StoragePassScript", DBD_SECRET },
     { "StoragePort", DBD_PLAIN },
     { "StorageType", DBD_PLAIN },
-    { "StorageUser", DBD_PLAIN },
+    { "StorageUser", DBD_SECRET },
     { "TCPTimeout", DBD_SECONDS },
     { "TLSParameters", DBD_PLAIN },
     { "TLSType", DBD_PLAIN },
@@ -223,6 +224,9 @@ static void put_dbd_key(const char *name, enum dbd_form form, const char *value)
         (void)snprintf(text, sizeof(text), "%s secs", value ? value : "0");
         value = text;
         break;
+    case DBD_SECRET:
+        printf("%-22s = \n", name);
+        return;
     case DBD_RANGE:
         value = !value || strcasecmp(value, "infinite") == 0 ? "UNLIMITED" : value;
         break;
@@ -248,6 +252,8 @@ static const char *dbd_value(const Pst__ConfigReply *reply, const char *name)
         return reply->conf_path;
     if (strcmp(name, "SLURMDBD_VERSION") == 0)
         return SLURM_RELEASE;
+    if (strcmp(name, "StorageType") == 0) /* that of whom the commands talk to */
+        return "accounting_storage/slurmdbd";
     for (size_t i = 0; i < reply->n_entries; i++)
         if (strcmp(reply->entries[i]->key, name) == 0)
             return reply->entries[i]->value;
@@ -259,7 +265,7 @@ static bool is_listed(const char *name)
     for (size_t i = 0; i < ARRAY_SIZE(dbd_keys); i++)
         if (strcmp(dbd_keys[i].name, name) == 0)
             return true;
-    return false;
+    return strcmp(name, "StoragePass") == 0; /* of which nothing is told */
 }
 
 /* Is slurmdbd there?  What the command itself goes by is told without it, too. */
@@ -271,6 +277,7 @@ static bool dbd_answers(struct smgr *s)
     if (r < 0) {
         (void)fflush(stdout); /* in the order it was said */
         cli_say_dbd_is_away(&s->cli, r);
+        cli_error("Sending PersistInit msg: %s", strerror(-r)); /* for the request, too */
     }
     return r == 0;
 }
@@ -448,13 +455,18 @@ void smgr_clear_stats(struct smgr *s)
 
 /* ---- control --------------------------------------------------------------------------------- */
 
+/* As Slurm's: nobody is told whether the service took it. */
 void smgr_reconfigure(struct smgr *s)
 {
-    struct client *c = smgr_client(s);
-    int r = client_call(c, OP_RECONFIGURE, NULL, NULL);
+    if (!cli_acct_is_dbd(&s->cli)) {
+        struct client *c = smgr_client(s);
+        int r = client_call(c, OP_RECONFIGURE, NULL, NULL);
 
-    if (r < 0)
-        smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
+        if (r < 0)
+            smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
+    } else if (dbd_answers(s)) {
+        (void)client_call(smgr_client(s), OP_RECONFIGURE, NULL, NULL);
+    }
 }
 
 void smgr_shutdown(struct smgr *s, int n, char **words)
@@ -466,7 +478,7 @@ void smgr_shutdown(struct smgr *s, int n, char **words)
                      "(scontrol shutdown slurmctld ends it)\n");
         return;
     }
-    {
+    if (dbd_answers(s)) { /* else there is nothing to end */
         Pst__ShutdownRequest req = PST__SHUTDOWN_REQUEST__INIT;
         struct client *c = smgr_client(s);
         int r = client_call(c, OP_SHUTDOWN, &req.base, NULL);

@@ -431,9 +431,12 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
-        code = n ? patch_node(ctld, req, cmd, tx, n, addrs ? hostlist_nth(addrs, i) : NULL,
-                              hosts ? hostlist_nth(hosts, i) : NULL)
-                 : ESLURM_INVALID_NODE_NAME;
+        if (!n) { /* those before it are changed all the same, as Slurm does */
+            refused = ESLURM_INVALID_NODE_NAME;
+            break;
+        }
+        code = patch_node(ctld, req, cmd, tx, n, addrs ? hostlist_nth(addrs, i) : NULL,
+                          hosts ? hostlist_nth(hosts, i) : NULL);
         done += code == 0;
         if (code == ESLURM_INVALID_NODE_STATE_TRANSITION) {
             refused = code;

@@ -211,8 +211,11 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
         d->why == SCHED_WHY_LIMIT
             ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
             : reasons[d->why]);
-    if (d->why == SCHED_WHY_BAD_CONSTRAINTS)
+    if (d->why == SCHED_WHY_BAD_CONSTRAINTS) {
         r->pend_reason = exceeded_reason(ctld, r);
+        if (r->het_job_id && r->pend_reason == PST__JOB_REASON__REASON_BAD_CONSTRAINTS)
+            r->pend_reason = PST__JOB_REASON__REASON_NONE; /* another component says why */
+    }
     if (d->why == SCHED_WHY_RESV && has_active_resv(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_RESOURCES; /* it is there, and too small or full */
     (void)pb_set_str(&r->pend_text, NULL);
@@ -229,6 +232,8 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
     r->expected_start_us = d->expected_us;
+    r->has_expected_cpus = d->expected_cpus > 0;
+    r->expected_cpus = d->expected_cpus;
     plannednodes_note(ctld, j, d->expected_nodes, d->nexpected);
     (void)pb_set_str(&r->sched_nodes, NULL);
     if (d->nexpected) {

@@ -170,8 +170,8 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
     (void)pb_set_str(&set->partition, d->partition);
     if (forces_sharing(part) && !(old->has_exclusive && old->exclusive))
         SET(set, oversubscribe, true);
-    if (gives_whole_nodes(ctld, part))
-        SET(set, whole_nodes, true);
+    if (gives_whole_nodes(ctld, part) != (old->has_whole_nodes && old->whole_nodes))
+        SET(set, whole_nodes, !(old->has_whole_nodes && old->whole_nodes));
     add_ranks(ctld, alloc);
     set->alloc = alloc;
     if (old->has_core_spec)

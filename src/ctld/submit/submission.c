@@ -387,6 +387,8 @@ static void settle_nodes(struct submission *s)
         least = MAX(least, p->min_nodes);
     if (least <= asked || (r->has_max_nodes && r->max_nodes && r->max_nodes < least))
         return;
+    if (r->has_max_nodes && r->max_nodes > asked && r->max_nodes == least)
+        SET(r, node_range, true);
     SET(r, min_nodes, least);
     if (!r->has_num_tasks && !r->has_max_nodes)
         SET(r, max_nodes, 0); /* any number: it did not name one, and has a task all the same */
@@ -403,6 +405,8 @@ static void settle_sharing(struct submission *s)
         SET(r, exclusive, EXCLUSIVE_NODE);
     if (strchr(r->partition, ','))
         return;
+    if (p->exclusive && strcmp(p->exclusive, "NODE") == 0)
+        SET(r, whole_nodes, true);
     if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0 && !r->has_exclusive)
         SET(r, oversubscribe, r->has_oversubscribe && r->oversubscribe);
     else if (p->exclusive && strcmp(p->exclusive, "NODE") == 0)

@@ -203,6 +203,20 @@ static void imply_reservation(const struct job_change *c, Pst__Transaction *tx,
         tx_clear(tx, JOB_F_PRIORITY);
 }
 
+/* What its partition adds to a job that waits: whole nodes; and a count of nodes that is named anew
+ * is no range that a partition narrowed. */
+static void imply_nodes(const struct job_change *c, const Pst__JobRecord *r, Pst__JobRecord *set)
+{
+    const struct partition *p =
+        set->partition ? cluster_partition(c->ctld->cluster, set->partition) : NULL;
+    bool whole = p && p->rec->exclusive && strcmp(p->rec->exclusive, "NODE") == 0;
+
+    if (set->partition && whole != (r->has_whole_nodes && r->whole_nodes))
+        SET(set, whole_nodes, whole);
+    if (set->has_min_nodes && r->has_node_range && r->node_range)
+        SET(set, node_range, false);
+}
+
 /* Consequences of the fields that were set, in the same patch. */
 void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
                   Pst__JobRecord *set)
@@ -237,6 +251,7 @@ void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct
                       : PST__JOB_REASON__REASON_JOB_HELD_USER);
     }
     imply_reservation(c, tx, r, set);
+    imply_nodes(c, r, set);
     least_nodes(c, tx, j, set);
     set_association(c, tx, j, set);
     set_label(c, tx, j, set);

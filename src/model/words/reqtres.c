@@ -24,7 +24,8 @@ uint32_t reqtres_nodes(const Pst__JobRecord *j)
 /* Does the job say how many nodes it wants, and not GPUs or its partition in its place? */
 static bool exact_nodes(const Pst__JobRecord *j)
 {
-    return (!j->has_max_nodes || j->max_nodes == j->min_nodes || reqtres_nodes(j) == 1) &&
+    return !(j->has_node_range && j->node_range) &&
+           (!j->has_max_nodes || j->max_nodes == j->min_nodes || reqtres_nodes(j) == 1) &&
            !(gres_text_count(j->tres_per_job, "gpu", NULL, NULL) &&
              gres_text_count(j->tres_per_node, "gpu", NULL, NULL));
 }

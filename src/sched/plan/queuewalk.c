@@ -161,14 +161,52 @@ static const int hope[] = {
     [SCHED_WHY_RESOURCES] = 14,
 };
 
+/* Does the first of its partition wait for nodes by name, of which e names one too? */
+static bool named_before(const struct part *p, const struct entry *e)
+{
+    const struct shape *first, *sh;
+    uint32_t n, own;
+
+    if (e->state != ENTRY_QUEUED || !p->blocked || !p->block || p->block->state != ENTRY_QUEUED)
+        return false;
+    first = p->block->cls->shape;
+    sh = e->cls->shape;
+    n = shape_must(first);
+    own = shape_must(sh);
+    if (!n || !own || n < MAX(first->key.min_nodes, 1u))
+        return false;
+    for (uint32_t i = 0, k = 0; i < own && k < n;) { /* both are sorted */
+        if (sh->nodes[i] == first->nodes[k])
+            return true;
+        if (sh->nodes[i] < first->nodes[k])
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+/* Is `told` of e to be said rather than `why` of `by` (NULL: none)?  Of two partitions in whose
+ * nodes the job waits the one that is tried last speaks: there the first keeps the nodes. */
+static bool speaks_before(const struct sched *s, const struct entry *e, enum sched_why told,
+                          const struct entry *by, enum sched_why why)
+{
+    if (by && e->state == ENTRY_QUEUED && by->state == ENTRY_QUEUED &&
+        waits_for_nodes(s, e, told) && waits_for_nodes(s, by, why))
+        return walk_goes_before(s, by, e);
+    return hope[told] > hope[why];
+}
+
 static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority,
                               unsigned *ret_limit, enum topo_why *ret_topo)
 {
     enum sched_why why = SCHED_WHY_NONE;
+    const struct entry *by = NULL;
 
     for (uint32_t i = 0; i < j->nentries; i++) {
         struct entry *e = j->entries[i];
         const struct part *p = s->parts[e->part];
+        enum sched_why told;
 
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
@@ -182,8 +220,10 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         }
         if (i == 0 || e->priority > *ret_priority)
             *ret_priority = e->priority;
-        if (!e->magnetic && hope[e->why] > hope[why]) {
-            why = e->why;
+        told = e->why == SCHED_WHY_PRIORITY && named_before(p, e) ? SCHED_WHY_RESERVED : e->why;
+        if (!e->magnetic && speaks_before(s, e, told, by, why)) {
+            by = e;
+            why = told;
             *ret_limit = why == SCHED_WHY_LIMIT ? e->limit : 0;
             *ret_topo = why == SCHED_WHY_RESOURCES ? e->topo : TOPO_WHY_NONE;
         }
@@ -213,6 +253,7 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
     if (j->no_age != j->told_no_age)
         d.accrue_us = j->no_age ? INT64_MAX : j->accrue_us;
     d.expected_us = expect_us(j);
+    d.expected_cpus = d.expected_us ? expect_cpus(j) : 0;
     r = d.expected_us ? expect_nodes(j, &d.expected_nodes, &d.nexpected) : 0;
     if (r == 0)
         r = decisions_add(out, &d);

@@ -14,6 +14,7 @@ struct expect {
     int64_t us, told_us;  /* 0 = not planned */
     uint64_t run;         /* backfill run that planned it */
     struct place *places; /* in the plan that is kept, see plan.h */
+    uint32_t cpus;        /* on all of them */
     uint32_t n, nodes[];
 };
 
@@ -44,8 +45,10 @@ int expect_set(struct job *j, int64_t us, uint64_t run, const struct sched_alloc
     };
     x->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (!a->nodes[i].closed)
+        if (!a->nodes[i].closed) {
             x->nodes[x->n++] = a->nodes[i].node_id;
+            x->cpus += a->nodes[i].cpus;
+        }
     free(j->expect);
     j->expect = x;
     return 0;
@@ -92,6 +95,11 @@ void expect_drop(struct job *j)
 {
     free(j->expect);
     j->expect = NULL;
+}
+
+uint32_t expect_cpus(const struct job *j)
+{
+    return j->expect ? j->expect->cpus : 0;
 }
 
 int expect_nodes(const struct job *j, uint32_t **ret_nodes, size_t *ret_n)

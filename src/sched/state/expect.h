@@ -32,4 +32,5 @@ struct place *expect_places(const struct job *j);
 int expect_enlist(struct job *j, struct place *p);
 void expect_delist(struct job *j, const struct place *p);
 void expect_drop(struct job *j); /* what was told too; it has no places */
+uint32_t expect_cpus(const struct job *j);
 int expect_nodes(const struct job *j, uint32_t **ret_nodes, size_t *ret_n); /* caller owns them */

@@ -5,6 +5,8 @@ import pytest
 
 import plays
 
+# A row of the page of a job's life that stands in a recording:
+# 44c: life-8.11
 
 @pytest.mark.parametrize("path", plays.recordings("44*"))
 def test_recording(path):

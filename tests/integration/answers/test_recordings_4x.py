@@ -9,6 +9,7 @@ import plays
 # Rows of the page of looking and steering that stand in a recording as a whole:
 # 45b: look-1.32 look-4.1
 # 46b: look-4.2
+# 47b: look-6.13
 # 48a: look-2.19
 
 @pytest.mark.parametrize("path", plays.recordings("4[!34]*"))

@@ -10,6 +10,8 @@ import plays
 # 57b: res-8.10
 # 57c: res-9.1 res-9.2 res-9.3 res-9.4 res-9.5 res-9.6 res-9.7 res-1.18
 # 50b: db-7.5 pol-C69
+# 57d: res-10.9
+# 57g: res-16.8 res-16.9
 # 57e: res-11.2 res-11.5 res-1.20
 
 @pytest.mark.parametrize("path", plays.recordings("5*"))

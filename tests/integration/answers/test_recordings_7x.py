@@ -6,8 +6,10 @@ import pytest
 import plays
 
 
-# A row of the page of the accounting database that stands in a recording:
+# Rows of the page of the accounting database that stand in a recording:
 # 71: db-4.17
+# 73c: db-1.18
+# 73d: db-8.4
 
 @pytest.mark.parametrize("path", plays.recordings("7*"))
 def test_recording(path):
