@@ -60,7 +60,7 @@ PURE = {
 # room includes what stands before it.  What does not hold yet is in tests/golden/house/includes.txt.
 ROOMS = {
     "base": ["sink", "compare", "text", "", "bind", "gres", "json", "pb", "people", "process", "yaml"],
-    "conf": ["lex", "", "json", "topo", "tls", "cloud"],
+    "conf": ["lex", "", "layers", "json", "topo", "tls", "cloud"],
     "spank": ["slurm", ""],
     "wire": ["tls", "auth", "", "x11", "server"],
     "model": ["words", "tables", "account", "", "use"],

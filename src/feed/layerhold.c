@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/gres/licensetext.h"
 #include "base/must.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "feed/licensefeed.h"
 
 struct holding {

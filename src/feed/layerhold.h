@@ -4,7 +4,7 @@
  * job may give nodes back; then the layers follow from the rules and the nodes it has.  Pure. */
 #pragma once
 
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "model/cluster.h"
 
 /* What the job holds by `request`, as asked for or (all: every item of it) as held before, on the

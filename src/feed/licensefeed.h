@@ -6,7 +6,7 @@
 #pragma once
 
 #include "conf/conf.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "sched/sched.h"
 
 #define LICENSES_MAX 256u /* in one request */

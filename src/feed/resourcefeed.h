@@ -1,7 +1,7 @@
 /* resourcefeed.h - resources with layers (resources.yaml) as the scheduler takes them */
 #pragma once
 
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "feed/records.h"
 
 /* All of them; nodes that the cluster does not have are left out. */

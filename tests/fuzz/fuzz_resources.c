@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -358,7 +358,8 @@ NUMBER(num_nice, j->nice)
 #define N_STATE "state state_flags"
 #define N_REASON                                                                                   \
     "state state_flags reason reason_text pend_reason pend_text priority held_by_user node_prologs"
-#define N_TASKS "alloc num_tasks min_nodes max_nodes node_range ntasks_per_node tres_per_job tres_per_node"
+#define N_TASKS                                                                                    \
+    "alloc num_tasks min_nodes max_nodes node_range ntasks_per_node tres_per_job tres_per_node"
 #define N_CPUS N_TASKS " cpus_per_task asked_cpus_per_task min_cpus overcommit state expected_cpus"
 #define N_MEMORY "mem_per_node_mib mem_per_cpu_mib mem_per_gpu_mib def_mem_per_gpu_mib"
 #define N_TRES                                                                                     \

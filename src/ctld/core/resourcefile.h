@@ -4,7 +4,7 @@
  * the resources it has: jobs hold layers of them.  Core thread. */
 #pragma once
 
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "ctld/ctld.h"
 
 /* resources_load(), and the topologies that resources name are those of the cluster. */

@@ -3,7 +3,7 @@
 
 #include "base/gres/billweights.h"
 #include "base/strbuf.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "model/cluster.h"
 
 enum policy_tres_type { /* as the words for limits tell them apart, in the order of JobReason */

@@ -10,7 +10,7 @@
 #include "ctld/update/op_admin.h"
 #include "ctld/update/op_config.h"
 #include "base/must.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/schedlink/licenses.h"
 #include "ctld/policy/fedset.h"

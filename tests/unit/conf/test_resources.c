@@ -10,8 +10,8 @@
 
 #include "base/strbuf.h"
 #include "conf/conf.h"
-#include "conf/layertree.h"
-#include "conf/resources.h"
+#include "conf/layers/layertree.h"
+#include "conf/layers/resources.h"
 
 #define OF_MODE_3 "- resource: w\n  mode: MODE_3\n  layers:\n"
 #define OF_MODE_1 "- resource: p\n  mode: MODE_1\n  layers:\n"

@@ -3,7 +3,7 @@
  * The layers of a resource of mode 3 are a tree.  They are looked at by falling size: all nodes of
  * a layer must lie in the same layer so far, the smallest that contains them, which is the parent.
  * That costs one look at each node of each layer. */
-#include "conf/layertree.h"
+#include "conf/layers/layertree.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "base/digest.h"
 #include "base/hostlist.h"
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 
 /* ---- a table of node names ------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * The document is loaded as a tree and walked by tables of keys.  Aliases of YAML are nodes seen
  * twice; what a walk may cost is bounded by the limits on layers and their nodes.  Relations
  * between layers are checked in layertree.c. */
-#include "conf/resources.h"
+#include "conf/layers/resources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "base/yaml/yamlwalk.h"
 #include "conf/conf.h"
-#include "conf/layertree.h"
+#include "conf/layers/layertree.h"
 
 struct reader {
     const struct conf *conf;
