@@ -27,9 +27,8 @@ enum log_level {
 };
 
 /* Log to path (NULL = stderr) from now on, at most `level`.  `program` is kept, not copied.
- * With also_stderr every line goes to stderr too (slurmctld -D), without its time once log_set_time()
- * was called without format_stderr.  Errors: negative errno of
- * open(2). */
+ * With also_stderr every line goes to stderr too (slurmctld -D), without its time once
+ * log_set_time() was called without format_stderr.  Errors: negative errno of open(2). */
 int log_open(const char *program, const char *path, enum log_level level, bool also_stderr);
 
 /* Close and open the file again (log rotation, SIGUSR2). */
@@ -54,8 +53,8 @@ int log_set_syslog(const char *level, const char *path);
 /* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms,
  * rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), thread_id
  * (the same with microseconds, the process, the thread's name and number), clock (the process's CPU
- * time in microseconds), omit; and format_stderr, see log_open().  NULL or no such word: iso8601_ms.  Of several the one that stands
- * last here counts. */
+ * time in microseconds), omit; and format_stderr, see log_open().  NULL or no such word:
+ * iso8601_ms.  Of several the one that stands last here counts. */
 void log_set_time(const char *words);
 
 /* Parse "info", "debug2", "4" ...; negative errno -EINVAL when unknown. */

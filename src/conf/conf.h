@@ -36,8 +36,8 @@ struct conf_problems {
     size_t n;
 };
 void conf_problems_done(struct conf_problems *p);
-/* Print each as `FILE:LINE: error|warning: sentence`, a wrong value as an error (no line number where
- * there is none). */
+/* Print each as `FILE:LINE: error|warning: sentence`, a wrong value as an error (no line number
+ * where there is none). */
 void conf_report(FILE *f, const struct conf_problems *p);
 
 enum conf_scope {

@@ -33,6 +33,14 @@ static void add_part(struct strbuf *sb, const char *text)
     }
 }
 
+static bool has_tls(const struct sql_server *server)
+{
+    for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
+        if (server->tls[i])
+            return true;
+    return false;
+}
+
 int sql_mysql_location(const struct sql_server *server, char **ret_location)
 {
     struct strbuf sb = STRBUF_INIT;
@@ -45,8 +53,9 @@ int sql_mysql_location(const struct sql_server *server, char **ret_location)
     add_part(&sb, server->user);
     add_part(&sb, server->pass);
     add_part(&sb, server->database);
-    for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
-        add_part(&sb, server->tls[i]);
+    if (has_tls(server))
+        for (unsigned i = 0; i < SQL_TLS_PARTS; i++)
+            add_part(&sb, server->tls[i]);
     return strbuf_detach(&sb, ret_location);
 }
 

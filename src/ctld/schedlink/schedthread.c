@@ -453,8 +453,8 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     }
 }
 
-/* With SchedulerParameters=defer, defer_batch, batch_sched_delay: is this change a reason for a pass
- * at once?  A new job is not, nor is a question. */
+/* With SchedulerParameters=defer, defer_batch, batch_sched_delay: is this change a reason for a
+ * pass at once?  A new job is not, nor is a question. */
 static bool hurries_pass(const struct sched_params *params, const struct feed *f)
 {
     if (f->kind == FEED_JOB)

@@ -27,6 +27,6 @@ struct machine {
 enum machine_socket machine_socket_of(const struct conf *conf, const char *parameters);
 /* A machine without such caches or nodes is counted by its packages.  -EIO, -ENOMEM. */
 int machine_look(enum machine_socket socket, struct machine *ret);
-/* Leave the small cores out of a loaded topology, unless they count.  One of small cores alone, or of
- * cores that are all alike, stays whole. */
+/* Leave the small cores out of a loaded topology, unless they count.  One of small cores alone, or
+ * of cores that are all alike, stays whole. */
 void machine_restrict(struct hwloc_topology *topo, enum machine_socket socket);

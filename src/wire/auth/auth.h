@@ -43,7 +43,8 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
 int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
                 size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid);
 
-/* munge; socket_path NULL = default, ttl_s 0 = munged's own.  Errors: -ENOSYS library missing, -EACCES, -EKEYEXPIRED. */
+/* munge; socket_path NULL = default, ttl_s 0 = munged's own.  Errors: -ENOSYS library missing,
+ * -EACCES, -EKEYEXPIRED. */
 int auth_munge_encode(const char *socket_path, uint32_t ttl_s, const void *payload, size_t len,
                       char **ret_cred, struct err *err);
 /* The same for one reader alone. */

@@ -54,7 +54,7 @@ static void test_nodes_refused(void **state)
     assert_int_equal(node_update(shared.client, "{}"), ESLURM_INVALID_NODE_NAME);
     assert_int_equal(node_update(shared.client, "{'nodes':''}"), ESLURM_INVALID_NODE_NAME);
     assert_int_equal(node_update(shared.client, "{'nodes':'n[0'}"), ESLURM_INVALID_NODE_NAME);
-    assert_int_equal(node_update(shared.client, "{'nodes':'n0,nosuch','action':'NODE_ACT_DRAIN'}"),
+    assert_int_equal(node_update(shared.client, "{'nodes':'nosuch,n0','action':'NODE_ACT_DRAIN'}"),
                      ESLURM_INVALID_NODE_NAME);
     assert_int_equal(node_update(shared.client, "{'nodes':'n0','set':{'cpus':99}}"),
                      ESLURM_NOT_SUPPORTED);

@@ -122,16 +122,20 @@ static void test_resume_after(void **state)
     corefull_end();
 }
 
-/* All nodes of a request or none, but for those that their state keeps: these are told of, and the
- * others go. */
+/* A name that is no node's ends a request; the nodes before it are changed, as in recording 46.
+ * Those that their state keeps are told of, and the others go. */
 static void test_lists(void **state)
 {
     uint64_t lsn;
 
     (void)state;
     corefull_begin("", 3);
+    assert_int_equal(update("{'nodes':'n[0,9,1]','action':'NODE_ACT_DRAIN','set':{'reason':'x'}}"),
+                     ESLURM_INVALID_NODE_NAME);
+    assert_string_equal(record(0)->reason, "x");
+    assert_null(record(1)->reason);
     lsn = core.ctld.applied_lsn;
-    assert_int_equal(update("{'nodes':'n[0-9]','action':'NODE_ACT_DRAIN','set':{'reason':'x'}}"),
+    assert_int_equal(update("{'nodes':'n[8-9],n1','set':{'reason':'x'}}"),
                      ESLURM_INVALID_NODE_NAME);
     assert_int_equal(update("{'nodes':'n[','action':'NODE_ACT_DRAIN'}"), ESLURM_INVALID_NODE_NAME);
     assert_int_equal(update("{'action':'NODE_ACT_DRAIN'}"), ESLURM_INVALID_NODE_NAME);

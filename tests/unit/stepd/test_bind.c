@@ -217,8 +217,9 @@ static void test_off(void **state)
     assert_null(bind_step_cpus(&s.step));
     memory_task(&s.step, 0, &c);
     assert_null(c.mem_domains);
-    expect_var(&s, "SLURM_CPU_BIND", NULL);
-    expect_var(&s, "SLURM_MEM_BIND", NULL);
+    expect_var(&s, "SLURM_CPU_BIND", NULL); /* srun has said what was asked for */
+    expect_var(&s, "SLURM_MEM_BIND", "quiet,local");
+    expect_var(&s, "SLURM_MEM_BIND_TYPE", "local");
     free_sample(&s);
 }
 
