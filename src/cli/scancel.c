@@ -273,12 +273,18 @@ static void take_ids(struct scancel *s, int argc, char **argv)
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
+/* Do the options ask for more than a plain cancel, so that jobs are looked for? */
+static bool looks_by_option(const struct scancel *s)
+{
+    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
+           s->filter.given;
+}
+
 /* What looks for its jobs says that one is not there; a plain cancel is content that it is not.
  * Steps are looked for, and with them the jobs in the same list. */
 static bool looks_first(const struct scancel *s)
 {
-    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
-           s->filter.given || s->names_steps;
+    return looks_by_option(s) || s->names_steps;
 }
 
 static bool is_over(int code)
@@ -532,7 +538,7 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
         const Pst__JobActionResult *r = reply->results[i];
 
         matched = matched || !is_over(r->code);
-        if (looks_first(s) ? !is_over(r->code) : found_step(r))
+        if ((looks_first(s) && !is_over(r->code)) || (!looks_by_option(s) && found_step(r)))
             tell_deed(s, result_id(r, number));
     }
     for (size_t i = 0, n; i < reply->n_results; i += n) {
