@@ -276,8 +276,7 @@ static void take_ids(struct scancel *s, int argc, char **argv)
 /* Do the options ask for more than a plain cancel, so that jobs are looked for? */
 static bool looks_by_option(const struct scancel *s)
 {
-    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
-           s->filter.given;
+    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive || s->filter.given;
 }
 
 /* What looks for its jobs says that one is not there; a plain cancel is content that it is not.

@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#include "conf/conf_dbd.h"
+
 enum older_kind {
     OLDER_GONE, /* passed over */
     OLDER_NAME, /* the same value under the key `now` */
@@ -16,8 +18,11 @@ static const struct {
     int index;       /* NAME: the key; LATE: of conf_loader.older */
     const char *now; /* what says today what the key said; NULL: nothing does */
 } olders[] = {
+    { CONF_TBL_KEY, "AccountingStorageUser", OLDER_GONE, 0, NULL },
+    { CONF_TBL_KEY, "AcctGatherInfinibandType", OLDER_GONE, 0, "AcctGatherInterconnectType" },
     { CONF_TBL_KEY, "BackupAddr", OLDER_LATE, CONF_OLDER_BACKUP_ADDR, "SlurmctldHost" },
     { CONF_TBL_KEY, "BackupController", OLDER_LATE, CONF_OLDER_BACKUP, "SlurmctldHost" },
+    { CONF_TBL_KEY, "BurstBufferParameters", OLDER_GONE, 0, NULL },
     { CONF_TBL_KEY, "ControlAddr", OLDER_LATE, CONF_OLDER_CONTROL_ADDR, "SlurmctldHost" },
     { CONF_TBL_KEY, "ControlMachine", OLDER_LATE, CONF_OLDER_CONTROL, "SlurmctldHost" },
     { CONF_TBL_KEY, "CoreSpecPlugin", OLDER_GONE, 0, NULL },
@@ -36,6 +41,7 @@ static const struct {
     { CONF_TBL_KEY, "PowerPlugin", OLDER_GONE, 0, NULL },
     { CONF_TBL_KEY, "RoutePlugin", OLDER_GONE, 0, "TopologyParam" },
     { CONF_TBL_KEY, "SbcastParameters", OLDER_NAME, CONF_BCAST_PARAMETERS, "BcastParameters" },
+    { CONF_TBL_KEY, "SchedulerAuth", OLDER_GONE, 0, NULL },
     { CONF_TBL_KEY, "SlurmctldPlugstack", OLDER_GONE, 0, NULL },
     { CONF_TBL_NODE, "TRESWeights", OLDER_GONE, 0, NULL },
     { CONF_TBL_CGROUP, "AllowedDevicesFile", OLDER_GONE, 0, NULL },
@@ -45,6 +51,16 @@ static const struct {
     { CONF_TBL_CGROUP, "ConstrainKmemSpace", OLDER_GONE, 0, NULL },
     { CONF_TBL_CGROUP, "MaxKmemPercent", OLDER_GONE, 0, NULL },
     { CONF_TBL_CGROUP, "MinKmemSpace", OLDER_GONE, 0, NULL },
+    { CONF_TBL_DBD, "PurgeEventMonths", OLDER_NAME, (int)CONF_DBD_PURGE_EVENT_AFTER,
+      "PurgeEventAfter" },
+    { CONF_TBL_DBD, "PurgeJobMonths", OLDER_NAME, (int)CONF_DBD_PURGE_JOB_AFTER, "PurgeJobAfter" },
+    { CONF_TBL_DBD, "PurgeStepMonths", OLDER_NAME, (int)CONF_DBD_PURGE_STEP_AFTER,
+      "PurgeStepAfter" },
+    { CONF_TBL_DBD, "PurgeSuspendMonths", OLDER_NAME, (int)CONF_DBD_PURGE_SUSPEND_AFTER,
+      "PurgeSuspendAfter" },
+    { CONF_TBL_DBD, "PurgeTXNMonths", OLDER_NAME, (int)CONF_DBD_PURGE_TXN_AFTER, "PurgeTXNAfter" },
+    { CONF_TBL_DBD, "PurgeUsageMonths", OLDER_NAME, (int)CONF_DBD_PURGE_USAGE_AFTER,
+      "PurgeUsageAfter" },
     { CONF_TBL_CGROUP, "TaskAffinity", OLDER_GONE, 0, "TaskPlugin=task/affinity" },
 };
 

@@ -248,12 +248,27 @@ static void test_default_path(void **state)
     assert_int_equal(unsetenv("SLURM_CONF"), 0);
 }
 
+/* Keys that files of earlier releases have, and those that daemons with plugins need. */
+static void test_older(void **state)
+{
+    struct place *p = *state;
+    struct conf_dbd *c = load_good(p, "PurgeJobMonths=12\nPurgeTXNMonths=2\n"
+                                      "PluginDir=/usr/lib64/slurm\nHashPlugin=hash/k12\n"
+                                      "CommunicationParameters=EnableIPv6\n");
+
+    assert_int_equal(conf_dbd_age(c, CONF_DBD_PURGE_JOB_AFTER), 12 * 30 * 24);
+    assert_int_equal(conf_dbd_age(c, CONF_DBD_PURGE_TXN_AFTER), 2 * 30 * 24);
+    assert_int_equal(conf_dbd_age(c, CONF_DBD_PURGE_STEP_AFTER), 0);
+    assert_null(conf_dbd_free(c));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_values, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_defaults, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_ages, make_place, remove_place),
+        cmocka_unit_test_setup_teardown(test_older, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_bad, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_owner, make_place, remove_place),
         cmocka_unit_test_setup_teardown(test_each, make_place, remove_place),
