@@ -435,7 +435,7 @@ int main(int argc, char **argv)
     struct squeue q = { .bitstr_len = job_bitstr_len() };
     struct clusters clusters = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
-    int status;
+    int first, status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&q.cli, "squeue");
@@ -444,8 +444,9 @@ int main(int argc, char **argv)
     q.cli.keeps_text = true;
     jobfilter_init(&q.filter, tell_bad_user);
     read_env(&q);
-    take_arguments(&q, argc, argv, opts_parse(&command, argc, argv, &q));
+    first = opts_parse(&command, argc, argv, &q);
     check_options(&q);
+    take_arguments(&q, argc, argv, first);
     status = json_option_done(&q.json);
     if (status >= 0)
         exit(status);

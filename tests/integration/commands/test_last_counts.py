@@ -46,6 +46,8 @@ def test_long_and_format_exclude_each_other(c):
     text = "fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.\n"
     for name, fmt in (("squeue", "%i"), ("sinfo", "%n"), ("sacct", "jobid")):
         assert c.refused(name, "-l", "-o", fmt) == f"{name}: {text}"
+    for one in ("-j", "-s"):  # a word behind them is looked at when all options are read
+        assert c.refused("squeue", one, "x", "-o", "%i", "-l") == f"squeue: {text}", one
 
 
 def test_nodes_of_sacct_are_the_first(c):
