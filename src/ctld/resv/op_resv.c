@@ -283,9 +283,8 @@ static int set_access(struct change *c)
     }
     if ((s->users || s->groups) && !resv_resolve(r))
         return SLURM_ERROR;
-    if (s->users && (code = check_associations(c)) != 0)
-        return code;
-    return s->users || s->accounts ? check_accounts(c) : 0;
+    code = check_associations(c); /* also of those who were named before, and are gone */
+    return code ? code : check_accounts(c);
 }
 
 /* Refuse a change by which a job that uses the reservation would lose access to it. */

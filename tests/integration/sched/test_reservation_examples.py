@@ -247,3 +247,19 @@ def test_example_21(r):
     assert r.wait_state(job, "RUNNING")["Reservation"] == "r2"
     r.wait_sacct(job, "RUNNING", fields="State")
     assert r.sacct("-X", "-n", "-P", "-j", job, "-o", "Reservation,ReqReservation") == [["r2", "r1,r2"]]
+
+
+def test_updates_where_somebody_is_gone(r):
+    """Each update is refused while the reservation names a user or an account that accounting has no more."""
+    for words in (["add", "account", "c"], ["add", "user", "sys", "account=c"]):
+        r.run("sacctmgr", "-i", *words)
+    create(r, "reservation=r1", nodes="n1", users=f"{ALICE},sys")
+    create(r, "reservation=r2", nodes="n2", accounts="c")
+    for words in (["user", "sys"], ["account", "c"]):
+        r.run("sacctmgr", "-i", "delete", *words)
+    for name in ("r1", "r2"):
+        for word in ("nodes=ALL", "duration=50"):
+            assert r.refused("scontrol", "update", f"reservation={name}", word) == \
+                "slurm_update error: Invalid account or account/partition combination specified\n", (name, word)
+    r.run("scontrol", "update", "reservation=r1", f"users={ALICE}", "nodes=n1,n3")
+    assert (show(r, "r1")["Nodes"], show(r, "r1")["Users"]) == ("n[1,3]", ALICE)
