@@ -64,7 +64,7 @@ def test_made_shown_deleted(r):
     ({"start": "now", "duration": "5", "nodecnt": "1", "users": "a", "groups": "b"}, "mutually exclusive"),
     ({"start": "now", "end": "now+1hour", "duration": "5", "nodecnt": "1", "users": "root"}, "does not equal"),
     ({"start": "now+2hours", "end": "now+1hour", "nodecnt": "1", "users": "root"}, "cannot be after"),
-    ({"start": "now", "duration": "5", "nodes": "node1", "flags": "part_nodes", "users": "root"}, "Part_Nodes"),
+    ({"start": "now", "duration": "5", "nodes": "node1", "flags": "part_nodes", "users": "root"}, "PART_NODES"),
     ({"start": "now", "duration": "5", "nodecnt": "1", "flags": "force_start", "users": "root"}, "FORCE_START"),
     ({"start": "now", "duration": "5", "nodecnt": "1", "flags": "daily,weekly", "users": "root"}, "multiple reoccurring flags"),
     ({"start": "now", "duration": "5", "nodecnt": "1", "flags": "daily,time", "users": "root"}, "cannot recur"),
