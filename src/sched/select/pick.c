@@ -39,6 +39,20 @@ static bool wish_adds(const struct pick *p, const struct calt *a)
     return a->liked && a->ncounts && !p->k->max_nodes && shape_must(p->cls->shape);
 }
 
+/* How many nodes the job has at least beside so many counted ones: a node that it names (-w) is one
+ * of those of the first count, and beside those of the others. */
+static uint32_t named_and_counted(const struct pick *p, const struct calt *a, uint32_t counted)
+{
+    const struct shape *sh = p->cls->shape;
+    uint32_t must = shape_must(sh), named = 0;
+
+    if (!counted || p->k->flags & SHAPE_CONTIGUOUS)
+        return MAX(must, counted);
+    for (uint32_t i = 0; i < must; i++)
+        named += sh->nodes[i] < p->s->nbits && bitmap_test(a->counted[0], sh->nodes[i]);
+    return must + counted - MIN(named, a->counts[0]);
+}
+
 /* What is asked of the set of nodes.  False when that contradicts itself. */
 static bool set_goal(struct pick *p, const struct calt *a)
 {
@@ -51,7 +65,7 @@ static bool set_goal(struct pick *p, const struct calt *a)
         counted += a->counts[i];
     if (counted > BITMAP_MAX_BITS)
         return false;
-    p->min = MAX(MAX(k->min_nodes, shape_must(p->cls->shape)), (uint32_t)counted);
+    p->min = MAX(k->min_nodes, named_and_counted(p, a, (uint32_t)counted));
     p->max = k->max_nodes ? MAX(k->max_nodes, (uint32_t)counted) : UINT32_MAX;
     if (!p->no_part_limit && !(k->flags & SHAPE_ANY_PART_SIZE)) {
         p->min = MAX(p->min, p->part->min_nodes);
