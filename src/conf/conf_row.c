@@ -151,7 +151,9 @@ static bool is_refused(enum conf_table_id table, int key, int why)
         return key == PK_PREEMPT_MODE;
     return table == CONF_TBL_KEY &&
            (key == CONF_ACCOUNTING_STORAGE_ENFORCE || key == CONF_PREEMPT_MODE ||
-            (key == CONF_DEBUG_FLAGS && why == -ENOENT));
+            ((key == CONF_DEBUG_FLAGS || key == CONF_PROPAGATE_RESOURCE_LIMITS ||
+              key == CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT) &&
+             why == -ENOENT));
 }
 
 static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,

@@ -120,6 +120,11 @@ static const struct {
       "slurm.conf:3: error: PreemptMode: unknown option some\n" },
     { "DebugFlags=Backfil,Steps\n",
       "slurm.conf:3: error: DebugFlags: unknown option Backfil; did you mean Backfill?\n" },
+    { "PropagateResourceLimits=NOFIL\n",
+      "slurm.conf:3: error: PropagateResourceLimits: unknown option NOFIL; did you mean "
+      "NOFILE?\n" },
+    { "PropagateResourceLimitsExcept=MEMLOCK,wombat\n",
+      "slurm.conf:3: error: PropagateResourceLimitsExcept: unknown option wombat\n" },
     { "PartitionName=p PreemptMode=some\n",
       "slurm.conf:3: error: PreemptMode: unknown option some\n" },
     { "SlurmctldDebug=loud\n", "slurm.conf:3: error: SlurmctldDebug=loud is not known\n" },
