@@ -1,5 +1,6 @@
 """Every wait ends: what the bridge and the operator do when something does not come (src/kube/README.md has the table)."""
 
+import contextlib
 import signal
 import socket
 import threading
@@ -242,67 +243,56 @@ def test_a_bridge_that_ends_gives_its_lease_back(leading):
     b.bound("a")
 
 
-def test_a_gang_that_is_being_bound_is_bound_before_the_end(leading):
-    b, gate, begun = leading, threading.Event(), threading.Event()
-    bind, seen = b.api.store.bind, []
+@contextlib.contextmanager
+def waiting_bindings(b, note=lambda: None, seconds=60):
+    """Bindings that are done when the gate opens: (the gate, an event that is set by the first of them)."""
+    gate, begun, bind = threading.Event(), threading.Event(), b.api.store.bind
 
-    def slowly(*binding):
-        seen.append(spec(b.api)["holderIdentity"])
+    def late(*binding):
+        note()
         begun.set()
-        gate.wait(30)
+        gate.wait(seconds)
         return bind(*binding)
 
-    b.api.store.bind = slowly
-    names = list(lws(b, 4))
-    assert begun.wait(30)
-    b.daemon.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: len(seen) == 4, "all four are asked for")
-    gate.set()
-    assert b.daemon.process.wait(20) == 0
+    b.api.store.bind = late
+    try:
+        yield gate, begun
+    finally:
+        gate.set()
+        b.api.store.bind = bind
+
+
+def end_while_a_gang_is_bound(b, note):
+    """What note said at each binding."""
+    seen = []
+    with waiting_bindings(b, lambda: seen.append(note()), 30) as (gate, begun):
+        names = list(lws(b, 4))
+        assert begun.wait(30)
+        b.daemon.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: len(seen) == 4, "all four are asked for")
+        gate.set()
+        assert b.daemon.process.wait(20) == 0
     assert all(b.node(n) for n in names), [b.node(n) for n in names]
-    assert spec(b.api)["holderIdentity"] == "" and all(seen), "the lease was held until the last was bound"
+    return seen
+
+
+def test_a_gang_that_is_being_bound_is_bound_before_the_end(leading):
+    seen = end_while_a_gang_is_bound(leading, lambda: spec(leading.api)["holderIdentity"])
+    assert spec(leading.api)["holderIdentity"] == "" and all(seen), "the lease was held until the last was bound"
 
 
 def test_a_bridge_without_a_lease_binds_the_gang_before_its_end(bridge):
     """Half of a gang's pods would be on nodes of a job that nobody looks after."""
-    b, gate, begun = bridge, threading.Event(), threading.Event()
-    bind, seen = b.api.store.bind, []
-
-    def slowly(*binding):
-        seen.append(binding)
-        begun.set()
-        gate.wait(30)
-        return bind(*binding)
-
-    b.api.store.bind = slowly
-    names = list(lws(b, 4))
-    assert begun.wait(30)
-    b.daemon.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: len(seen) == 4, "all four are asked for")
-    gate.set()
-    assert b.daemon.process.wait(20) == 0
-    b.api.store.bind = bind
-    assert all(b.node(n) for n in names), [b.node(n) for n in names]
+    end_while_a_gang_is_bound(bridge, lambda: None)
 
 
 def test_a_bridge_without_a_lease_waits_some_seconds_and_no_more(bridge):
-    b, gate, begun = bridge, threading.Event(), threading.Event()
-    bind = b.api.store.bind
-
-    def late(*binding):
-        begun.set()
-        gate.wait(60)
-        return bind(*binding)
-
-    b.api.store.bind = late
-    b.pod("a")
-    assert begun.wait(30)
-    try:
+    b = bridge
+    with waiting_bindings(b) as (_, begun):
+        b.pod("a")
+        assert begun.wait(30)
         assert b.daemon.stop() == 0
         assert "not all that was sent has been answered" in (b.folder / "bridge.log.stderr").read_text()
-    finally:
-        gate.set()
-        b.api.store.bind = bind
     b.start()
     b.pod("b")
     b.bound("a", "b")
@@ -310,24 +300,13 @@ def test_a_bridge_without_a_lease_waits_some_seconds_and_no_more(bridge):
 
 def test_a_binding_without_an_answer_keeps_the_lease(leading):
     """It may still be done: nobody else acts before the lease has run out."""
-    b, gate, begun = leading, threading.Event(), threading.Event()
-    bind = b.api.store.bind
-
-    def late(*binding):
-        begun.set()
-        gate.wait(60)
-        return bind(*binding)
-
-    b.api.store.bind = late
-    b.pod("a")
-    assert begun.wait(30)
-    try:
+    b = leading
+    with waiting_bindings(b) as (_, begun):
+        b.pod("a")
+        assert begun.wait(30)
         assert b.daemon.stop() == 0
         kept = spec(b.api)
         assert kept["holderIdentity"] and kept["leaseDurationSeconds"] == 15, kept
-    finally:
-        gate.set()
-        b.api.store.bind = bind
     b.bound("a")
 
 

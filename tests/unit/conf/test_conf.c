@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "conf/conf.h"
 #include "conf/conf_keys.h"
+#include "conf_util.h"
 
 /* Two lines that every configuration needs; what is tested starts in line 3. */
 #define HEAD "ClusterName=c SlurmctldHost=h\nNodeName=n[1-4] CPUs=4\n"
@@ -53,18 +54,6 @@ static struct conf *loaded(const char *text, size_t warnings)
 static struct conf *good(const char *text)
 {
     return loaded(text, 0);
-}
-
-static char *report(const struct conf_problems *problems)
-{
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    assert_non_null(f);
-    conf_report(f, problems);
-    (void)fclose(f);
-    return text;
 }
 
 /* Each text after HEAD, with exactly the report it must give. */
@@ -226,7 +215,7 @@ static void test_bad(void **state)
         assert_int_equal(load_text(text, NULL, NULL, &c, &problems, &err), -EINVAL);
         assert_null(c);
         assert_true(strncmp(err.text, "slurm.conf:", 11) == 0);
-        got = report(&problems);
+        got = conf_told(&problems);
         if (bad[i].report)
             assert_string_equal(got, bad[i].report);
         else
@@ -304,7 +293,7 @@ static void test_warned(void **state)
 
         assert_true(asprintf(&text, "%s%s", HEAD, warned[i].text) > 0);
         assert_int_equal(load_text(text, NULL, NULL, &c, &problems, &err), 0);
-        got = report(&problems);
+        got = conf_told(&problems);
         assert_string_equal(got, warned[i].report);
         conf_problems_done(&problems);
     }
@@ -318,7 +307,7 @@ static void test_missing(void **state)
     char *got;
 
     assert_int_equal(load_text("# nothing\n", NULL, NULL, &c, &problems, &err), -EINVAL);
-    got = report(&problems);
+    got = conf_told(&problems);
     assert_string_equal(got, "slurm.conf: error: ClusterName is missing\n"
                              "slurm.conf: error: SlurmctldHost is missing\n"
                              "slurm.conf: warning: no NodeName line: the cluster has no nodes\n");
@@ -640,7 +629,7 @@ static void test_sisters(void **state)
         assert_int_equal(load_text(HEAD "GresTypes=gpu,shard\n", sisters[i].gres, sisters[i].cgroup,
                                    &c, &problems, &err),
                          error ? -EINVAL : 0);
-        got = report(&problems);
+        got = conf_told(&problems);
         assert_string_equal(got, sisters[i].report);
         conf_problems_done(&problems);
     }

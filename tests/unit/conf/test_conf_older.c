@@ -13,18 +13,7 @@
 #include "conf/conf.h"
 #include "conf/conf_older.h"
 #include "conf/conf_olderlate.h"
-
-static char *report(const struct conf_problems *problems)
-{
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-
-    assert_non_null(f);
-    conf_report(f, problems);
-    (void)fclose(f);
-    return text;
-}
+#include "conf_util.h"
 
 /* slurm.conf, with a cgroup.conf where cgroup is not NULL; all that is told must be want. */
 static struct conf *load(const char *text, const char *cgroup, enum conf_scope scope,
@@ -38,7 +27,7 @@ static struct conf *load(const char *text, const char *cgroup, enum conf_scope s
     _cleanup_free_ char *told = NULL;
 
     (void)conf_load_text(files, cgroup ? 2 : 1, scope, &c, &problems, &err);
-    told = report(&problems);
+    told = conf_told(&problems);
     conf_problems_done(&problems);
     assert_string_equal(told, want);
     return c;

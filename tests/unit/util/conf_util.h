@@ -17,6 +17,19 @@
 #define UTIL __attribute__((unused)) static
 #endif
 
+/* All that was told, as daemons print it.  free() */
+UTIL char *conf_told(const struct conf_problems *problems)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    assert_non_null(f);
+    conf_report(f, problems);
+    (void)fclose(f);
+    return text;
+}
+
 /* The least configuration that loads, with these lines added: /etc/slurm/slurm.conf. conf_free() */
 UTIL struct conf *conf_with_lines(const char *lines)
 {
@@ -41,13 +54,11 @@ UTIL struct conf *conf_with_lines(const char *lines)
 UTIL struct conf *conf_of_two(const char *lines, const char *name, const char *other,
                               const char *want_report)
 {
-    char text[1024], *report = NULL;
-    size_t len = 0;
+    char text[1024], *told;
     struct conf_text files[] = { { .name = "slurm.conf" }, { name, other, strlen(other) } };
     struct conf_problems problems;
     struct err err = { .text = "" };
     struct conf *c = NULL;
-    FILE *f = open_memstream(&report, &len);
 
     files[0].len = (size_t)snprintf(text, sizeof(text),
                                     "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n"
@@ -56,11 +67,9 @@ UTIL struct conf *conf_of_two(const char *lines, const char *name, const char *o
     assert_true(files[0].len < sizeof(text));
     files[0].text = text;
     (void)conf_load_text(files, 2, CONF_FULL, &c, &problems, &err);
-    assert_non_null(f);
-    conf_report(f, &problems);
-    assert_int_equal(fclose(f), 0);
-    assert_string_equal(report, want_report);
-    free(report);
+    told = conf_told(&problems);
+    assert_string_equal(told, want_report);
+    free(told);
     conf_problems_done(&problems);
     return c;
 }
