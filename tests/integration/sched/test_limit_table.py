@@ -231,7 +231,8 @@ def test_accrue(c, row):
         assert c.job(first)["AccrueTime"] != "Unknown" and c.job(second)["AccrueTime"] == "Unknown"
     c.run("scancel", first)
     wait_until(lambda: age(c, second) > 0, "now the second does")
-    assert c.job(first)["EndTime"] <= c.job(second)["AccrueTime"] != "Unknown"
+    wait_until(lambda: c.job(second)["AccrueTime"] != "Unknown", "its record says since when")  # a moment later: it goes into the log
+    assert c.job(first)["EndTime"] <= c.job(second)["AccrueTime"]
     set_limit(c, place, f"{key}=-1")
 
 
