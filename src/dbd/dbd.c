@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/logflags.h"
+#include "base/text/owntext.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "daemon/kiosk.h"
@@ -153,10 +154,7 @@ int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass
 
 static void forget_location(struct dbd *d)
 {
-    if (d->location)
-        explicit_bzero(d->location, strlen(d->location)); /* a password may be in it */
-    free(d->location);
-    d->location = NULL;
+    wipe_text(&d->location); /* a password may be in it */
 }
 
 /* May the same call succeed later, without an administrator's help? */

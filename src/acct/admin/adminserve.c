@@ -542,7 +542,6 @@ static struct request *take_request(struct adminserve *s)
 
     if (gave_up && s->config.brought)
         s->config.brought(s->config.ctx);
-
     if (due && due < until)
         until = due;
     ts =

@@ -563,7 +563,6 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     t->params = params;
     t->backfill = params.backfill;
     t->hold_mono_us = INT64_MAX; /* until everything is told: nodesback.c ends it */
-
     t->asked_end = &t->asked;
     r = sched_new(&params, &t->sched);
     if (r >= 0)
