@@ -159,6 +159,21 @@ void run_string(struct admin_run *run, char ***list, size_t *n, const char *text
     more[(*n)++] = copy;
 }
 
+/* The newest line stands behind the associations that are there by now. */
+static void place_line(struct admin_run *run)
+{
+    Pst__AcctOpResult *res = run->res;
+    uint32_t *more = reallocarray(res->line_at, res->n_lines, sizeof(*more));
+
+    if (!more) {
+        run_fail_memory(run);
+        return;
+    }
+    res->line_at = more;
+    while (res->n_line_at < res->n_lines)
+        more[res->n_line_at++] = (uint32_t)res->n_assocs;
+}
+
 void run_line(struct admin_run *run, const char *fmt, ...)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
@@ -168,6 +183,7 @@ void run_line(struct admin_run *run, const char *fmt, ...)
     strbuf_addv(&sb, fmt, ap);
     va_end(ap);
     run_string(run, &run->res->lines, &run->res->n_lines, strbuf_str(&sb));
+    place_line(run);
 }
 
 void run_name(struct admin_run *run, const char *name)

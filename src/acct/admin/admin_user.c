@@ -108,17 +108,20 @@ struct addition {
     size_t n_clusters;
 };
 
-/* Accounts that are missing in a cluster are told of once. */
 static void check_accounts(struct admin_run *run, const struct addition *add)
 {
     for (size_t c = 0; c < add->n_clusters && run_ok(run); c++)
-        for (size_t i = 0; i < add->n_accounts && run_ok(run); i++) {
+        for (size_t i = 0; i < add->n_accounts && run_ok(run); i++)
             if (!run_may_account(run, add->clusters[c], add->accounts[i]))
                 deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
-            else if (!am_find(run->a->am, add->clusters[c], add->accounts[i], NULL, NULL))
-                run_line(run, "No account %s on cluster %s, skipping.", add->accounts[i],
-                         add->clusters[c]);
-        }
+}
+
+/* Accounts that are missing in a cluster are told of once. */
+static void tell_missing(struct admin_run *run, const struct addition *add, const char *cluster)
+{
+    for (size_t i = 0; i < add->n_accounts && run_ok(run); i++)
+        if (!am_find(run->a->am, cluster, add->accounts[i], NULL, NULL))
+            run_line(run, "No account %s on cluster %s, skipping.", add->accounts[i], cluster);
 }
 
 static bool is_attachable(struct admin_run *run, const struct addition *add)
@@ -247,12 +250,18 @@ static bool may_add_users(struct admin_run *run, const Pst__AcctCond *where,
 
 static void carry_out_addition(struct admin_run *run, const struct addition *add)
 {
+    bool may_attach = is_attachable(run, add);
+
     check_accounts(run, add);
-    if (!run_ok(run) || !is_attachable(run, add))
+    if (run_ok(run) && may_attach)
+        add_user_records(run, add);
+    for (size_t c = 0; c < add->n_clusters && run_ok(run); c++) {
+        if (may_attach)
+            add_users_to_cluster(run, add, add->clusters[c]);
+        tell_missing(run, add, add->clusters[c]);
+    }
+    if (!run_ok(run) || !may_attach)
         return;
-    add_user_records(run, add);
-    for (size_t c = 0; c < add->n_clusters && run_ok(run); c++)
-        add_users_to_cluster(run, add, add->clusters[c]);
     for (size_t i = 0; i < add->where->n_names && run_ok(run); i++)
         add_wckeys(run, add->where->names[i], add->where, add->set);
 }
@@ -273,13 +282,11 @@ void user_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acct
     if (add.accounts && def && *def &&
         !(where->n_accounts && cond_has(where->accounts, where->n_accounts, def)))
         add.accounts[add.n_accounts++] = def;
-    for (size_t c = 0; c < where->n_clusters; c++)
-        if (!cond_is_cluster(run, where->clusters[c]))
-            for (size_t i = 0; i < add.n_accounts; i++)
-                run_line(run, "No account %s on cluster %s, skipping.", add.accounts[i],
-                         where->clusters[c]);
     if (run_ok(run) && (add.n_clusters || !where->n_clusters))
         carry_out_addition(run, &add);
+    for (size_t c = 0; c < where->n_clusters; c++)
+        if (!cond_is_cluster(run, where->clusters[c]))
+            tell_missing(run, &add, where->clusters[c]);
     free(add.accounts);
     free(add.clusters);
     if (run_ok(run) && !run->res->n_names && !run->res->n_assocs && !run->res->n_wckeys)

@@ -136,17 +136,36 @@ static void put_assoc(const Pst__AssocRecord *a, int account_width)
     printf("\n");
 }
 
-/* Those that were made: without the parent, which stands elsewhere. */
+/* One that was made: without the parent, which stands elsewhere. */
+static void put_new_assoc(const Pst__AssocRecord *made)
+{
+    Pst__AssocRecord a = *made;
+
+    a.parent_account = NULL;
+    put_assoc(&a, 20);
+}
+
 static void put_new_assocs(const Pst__AcctOpResult *res)
 {
-    if (!res->n_assocs)
-        return;
-    printf(" Associations =\n");
-    for (size_t i = 0; i < res->n_assocs; i++) {
-        Pst__AssocRecord a = *res->assocs[i];
+    if (res->n_assocs)
+        printf(" Associations =\n");
+    for (size_t i = 0; i < res->n_assocs; i++)
+        put_new_assoc(res->assocs[i]);
+}
 
-        a.parent_account = NULL;
-        put_assoc(&a, 20);
+/* Associations of users, with the lines about accounts that a cluster lacks where they belong.  As
+ * the incumbent has it, the heading is missing where such a line comes first (transcript 71). */
+static void put_new_members(const Pst__AcctOpResult *res)
+{
+    size_t told = 0;
+
+    for (size_t i = 0; i <= res->n_assocs; i++) {
+        for (; told < res->n_lines && (told >= res->n_line_at || res->line_at[told] <= i); told++)
+            printf("%s\n", res->lines[told]);
+        if (i == 0 && i < res->n_assocs && told == 0)
+            printf(" Associations =\n");
+        if (i < res->n_assocs)
+            put_new_assoc(res->assocs[i]);
     }
 }
 
@@ -210,13 +229,12 @@ static void show_user(struct change *c, const Pst__AcctOpResult *res)
         if (set->user && set->user->has_admin_level)
             printf("  Admin Level     = %s\n", store_admin_word(set->user->admin_level));
     }
-    put_new_assocs(res);
+    put_new_members(res);
     if (res->n_wckeys)
         printf(" Wckey(s)\n");
     for (size_t i = 0; i < res->n_wckeys; i++)
         printf("  %s\n", res->wckeys[i]);
     put_settings(c->s, set, false, " Non Default Settings\n");
-    tell_lines(res, "");
 }
 
 static void show_qos(struct change *c, const Pst__AcctOpResult *res)

@@ -7,7 +7,7 @@ import plays
 
 
 # Rows of the page of the accounting database that stand in a recording:
-# 71: db-4.17
+# 71: db-4.17, db-5.4
 # 73c: db-1.18
 # 73d: db-8.4
 

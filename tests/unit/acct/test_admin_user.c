@@ -27,6 +27,10 @@ static void test_add(void **state)
     assert_string_equal(default_of(&o, "east", "dave"), "-");
     assert_int_equal(o.res->n_lines, 4);
     assert_string_equal(o.res->lines[0], "No account nowhere on cluster demo, skipping.");
+    assert_int_equal(o.res->n_line_at, 4); /* behind the two associations in demo */
+    assert_int_equal(o.res->line_at[0], 2);
+    assert_string_equal(o.res->lines[1], "No account physics on cluster east, skipping.");
+    assert_int_equal(o.res->line_at[1], 2);
     assert_list(&o, "WCKEY", "{'users':['dave']}", "cluster", "demo east");
     assert_list(&o, "USER", "{'admin_level':'ADMIN_OPERATOR'}", "name", "dave");
 
