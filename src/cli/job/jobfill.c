@@ -149,6 +149,29 @@ static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
     job->has_num_tasks = true;
 }
 
+/* -B, but for what an option behind it says of its own. */
+static void fill_geometry(const struct jobopts *jo, Pst__JobRecord *job, uint32_t nodes)
+{
+    uint32_t sct[3] = { 0 };
+    unsigned bad;
+
+    (void)jobtext_geometry_parse(jo->value[JO_EXTRA_NODE_INFO], sct, &bad); /* was checked */
+    if (!job->has_sockets_per_node) {
+        job->sockets_per_node = sct[0];
+        job->has_sockets_per_node = sct[0] > 0;
+    }
+    if (!job->has_cores_per_socket) {
+        job->cores_per_socket = sct[1];
+        job->has_cores_per_socket = sct[1] > 0;
+    }
+    if (!job->has_threads_per_core) {
+        job->threads_per_core = sct[2];
+        job->has_threads_per_core = sct[2] > 0;
+    }
+    if (sct[0] || sct[1])
+        tasks_of_geometry(job, nodes);
+}
+
 /* Every hint but multithread asks for one thread of each core, memory_bound for one core of each
  * socket.  What is asked for in numbers counts, not the hint. */
 static void apply_hint(Pst__JobRecord *job)
@@ -263,22 +286,9 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);
         job->has_num_tasks = true;
     }
-    if (jobopts_has(jo, JO_EXTRA_NODE_INFO)) {
-        uint32_t sct[3] = { 0 };
-
-        unsigned bad;
-
-        (void)jobtext_geometry_parse(jo->value[JO_EXTRA_NODE_INFO], sct, &bad); /* was checked */
-        job->sockets_per_node = sct[0];
-        job->has_sockets_per_node = sct[0] > 0;
-        job->cores_per_socket = sct[1];
-        job->has_cores_per_socket = sct[1] > 0;
-        job->threads_per_core = sct[2];
-        job->has_threads_per_core = sct[2] > 0;
-        if (sct[0] || sct[1])
-            tasks_of_geometry(job, min);
-    }
-    if (!jobopts_has(jo, JO_EXTRA_NODE_INFO))
+    if (jobopts_has(jo, JO_EXTRA_NODE_INFO))
+        fill_geometry(jo, job, min);
+    else
         apply_hint(job);
     return status;
 }

@@ -127,6 +127,9 @@ void jobopts_clear(struct jobopts *jo, enum jobopt id)
 /* ---- collecting ------------------------------------------------------------------------------ */
 
 static const enum jobopt mem_family[] = { JO_MEM, JO_MEM_PER_CPU, JO_MEM_PER_GPU };
+/* What -B says all at once: of both, the one that comes later counts. */
+static const enum jobopt geometry[] = { JO_SOCKETS_PER_NODE, JO_CORES_PER_SOCKET,
+                                        JO_THREADS_PER_CORE };
 
 /* Of options that exclude each other the better source wins silently; within one source it is a
  * mistake, found by jobopts_check(). */
@@ -140,6 +143,9 @@ static void drop_weaker(struct jobopts *jo, enum jobopt id, enum opt_source sour
                 jobopts_clear(jo, mem_family[k]);
         }
     }
+    for (size_t i = 0; id == JO_EXTRA_NODE_INFO && i < ARRAY_SIZE(geometry); i++)
+        if (jo->from[geometry[i]] <= 1 + source)
+            jobopts_clear(jo, geometry[i]);
     if (id == JO_REQUEUE)
         jobopts_clear(jo, JO_NO_REQUEUE);
     else if (id == JO_NO_REQUEUE)
@@ -158,6 +164,9 @@ static bool is_outranked(const struct jobopts *jo, enum jobopt id, enum opt_sour
                 return true;
         }
     }
+    for (size_t i = 0; i < ARRAY_SIZE(geometry); i++)
+        if (geometry[i] == id && jo->from[JO_EXTRA_NODE_INFO] > 1 + source)
+            return true;
     return (id == JO_REQUEUE && jo->from[JO_NO_REQUEUE] > 1 + source) ||
            (id == JO_NO_REQUEUE && jo->from[JO_REQUEUE] > 1 + source);
 }

@@ -547,15 +547,13 @@ static uint64_t least_cpus(const struct demand *d)
     return MAX(d->tasks, (uint64_t)d->nodes) * d->cpt;
 }
 
-/* Has the partition the CPUs for all tasks, but too few nodes for so few on each?  Such a job waits
- * for nothing and is refused; one that asks for more nodes or CPUs than there are may wait. */
-static bool too_few_a_node(const struct cluster *c, const struct partition *p,
-                           const struct demand *d)
+/* Has the partition the nodes and the CPUs for all tasks, which fit on its nodes in no way?  Such a
+ * job waits for nothing and is refused; one that asks for more nodes or CPUs than there are may
+ * wait. */
+static bool has_enough_in_all(const struct cluster *c, const struct partition *p,
+                              const struct demand *d)
 {
-    uint32_t all = bitmap_count(p->nodes);
-
-    return d->per_node && d->nodes <= all && d->tasks > (uint64_t)d->per_node * all &&
-           least_cpus(d) <= feasible_cpus_within(c, p);
+    return d->nodes <= bitmap_count(p->nodes) && least_cpus(d) <= feasible_cpus_within(c, p);
 }
 
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
@@ -584,7 +582,7 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
     code = judge_places(f, &s);
-    if (code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE && too_few_a_node(c, p, &s.d))
+    if (code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE && has_enough_in_all(c, p, &s.d))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     /* A task that is larger than that fits nowhere: selection refuses it (recording 57), unless the
      * partition gives fewer CPUs in all than the job takes (recording 40). */

@@ -50,6 +50,32 @@ static int check(enum jobopts_cmd cmd, const char *line)
     return read_line(cmd, line, NULL, &job, NULL);
 }
 
+/* -B says three things at once; of it and of the options for one of them, the later one counts. */
+static void test_geometry(void **state)
+{
+    static const struct {
+        const char *line;
+        uint32_t sockets, cores, threads; /* 0: not asked for */
+    } rows[] = {
+        { "-B 2:4:1", 2, 4, 1 },
+        { "-B 1 --cores-per-socket=3", 1, 3, 0 },
+        { "--cores-per-socket=3 -B 1", 1, 0, 0 },
+        { "-B *:2:1 --threads-per-core=2 --sockets-per-node=1", 1, 2, 2 },
+        { "--threads-per-core=2 -B 1:1 --sockets-per-node=2", 2, 1, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        Pst__JobRecord job;
+        struct err err;
+
+        assert_int_equal(fill(JOBOPTS_SBATCH, rows[i].line, &job, &err), 0);
+        assert_int_equal(job.has_sockets_per_node ? job.sockets_per_node : 0, rows[i].sockets);
+        assert_int_equal(job.has_cores_per_socket ? job.cores_per_socket : 0, rows[i].cores);
+        assert_int_equal(job.has_threads_per_core ? job.threads_per_core : 0, rows[i].threads);
+    }
+}
+
 /* As 22.05 does: sbatch and salloc refuse where a node would be left without a plane. */
 static void test_planes(void **state)
 {
@@ -332,11 +358,12 @@ static void test_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics), cmocka_unit_test(test_mem_update),
-        cmocka_unit_test(test_planes), cmocka_unit_test(test_no_gpus),
-        cmocka_unit_test(test_times),  cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_shown),  cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_nodes),  cmocka_unit_test(test_step),
+        cmocka_unit_test(test_basics),    cmocka_unit_test(test_mem_update),
+        cmocka_unit_test(test_geometry),  cmocka_unit_test(test_planes),
+        cmocka_unit_test(test_no_gpus),   cmocka_unit_test(test_times),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_folded),    cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_step),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -73,6 +73,10 @@ static const struct {
     { "all", { .tasks = 4000000000u }, TOO_MUCH, NULL },
     { "small", { .tasks = 4, .cpt = 8 }, 0, NULL },
     { "small", { .tasks = 5, .cpt = 8 }, TOO_MUCH, NULL },
+    { "small",
+      { .tasks = 9, .cpt = 3 },
+      UNAVAILABLE,
+      NULL }, /* the CPUs are there, in no way for 3 each */
     { "small", { .cpt = 9 }, UNAVAILABLE, cpu_hint },
     { "all", { .cpt = 16, .nodes = 2 }, 0, NULL },
     { "all", { .cpt = 16, .nodes = 3 }, UNAVAILABLE, NULL },
@@ -94,9 +98,10 @@ static const struct {
     { "all", { .mem = 30000, .nodes = 2 }, 0, NULL }, /* 2000 are the system's */
     { "all", { .mem = 30001 }, UNAVAILABLE, mem_hint },
     { "small", { .mem_cpu = 1000, .tasks = 32 }, 0, NULL },
-    { "small", { .mem_cpu = 1001, .tasks = 32 }, TOO_MUCH, NULL },
+    { "small", { .mem_cpu = 1001, .tasks = 32 }, UNAVAILABLE, NULL },
     { "small", { .mem_cpu = 4000, .tasks = 8 }, 0, NULL },
-    { "small", { .mem_cpu = 4000, .tasks = 9 }, TOO_MUCH, NULL },
+    { "small", { .mem_cpu = 4000, .tasks = 9 }, UNAVAILABLE, NULL },
+    { "small", { .mem_cpu = 1001, .tasks = 33 }, TOO_MUCH, NULL },
     { "small", { .mem_cpu = 4001, .cpt = 2 }, UNAVAILABLE, mem_hint },
     { "small",
       { .mem_cpu = UINT64_C(1) << 63, .cpt = 2 },
