@@ -481,14 +481,8 @@ static void count_nodes(const struct feasible *f, struct search *s)
 
 static int judge_counts(const struct search *s)
 {
-    uint32_t all = bitmap_count(s->p->nodes);
-
-    if (s->nodes && (s->d.nodes > all || (s->tasks < s->d.tasks && s->nodes == all)))
-        /* nodes of the kind exist, too few of them */
-        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
-    if (s->nodes < s->d.nodes || s->tasks < s->d.tasks)
-        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    return 0;
+    return s->nodes < s->d.nodes || s->tasks < s->d.tasks ? ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+                                                          : 0;
 }
 
 /* One of the alternatives of the constraint has room for the whole job. */
@@ -547,13 +541,11 @@ static uint64_t least_cpus(const struct demand *d)
     return MAX(d->tasks, (uint64_t)d->nodes) * d->cpt;
 }
 
-/* Has the partition the nodes and the CPUs for all tasks, which fit on its nodes in no way?  Such a
- * job waits for nothing and is refused; one that asks for more nodes or CPUs than there are may
- * wait. */
-static bool has_enough_in_all(const struct cluster *c, const struct partition *p,
-                              const struct demand *d)
+/* More CPUs or nodes than the partition has in all: it may grow, and the job waits (recording 40).
+ * What fits on the nodes that there are in no way, although they have CPUs enough, is refused. */
+static bool is_beyond(const struct cluster *c, const struct partition *p, const struct demand *d)
 {
-    return d->nodes <= bitmap_count(p->nodes) && least_cpus(d) <= feasible_cpus_within(c, p);
+    return d->nodes > bitmap_count(p->nodes) || least_cpus(d) > feasible_cpus_within(c, p);
 }
 
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
@@ -582,8 +574,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
     code = judge_places(f, &s);
-    if (code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE && has_enough_in_all(c, p, &s.d))
-        code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s.nodes && is_beyond(c, p, &s.d))
+        code = ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     /* A task that is larger than that fits nowhere: selection refuses it (recording 57), unless the
      * partition gives fewer CPUs in all than the job takes (recording 40). */
     if (code == 0 && p->rec->has_max_cpus_per_node &&
