@@ -51,8 +51,6 @@ struct worker {
     int64_t purged_hour;  /* old rows were looked for in this hour */
     struct archivescript script;
     struct sql *db;
-    void *kept;
-    void (*kept_done)(void *thing);
 };
 
 /* A user who is no administrator and has requests here. */
@@ -104,7 +102,6 @@ struct query {
 struct serve_call {
     struct query *query;
     struct worker *worker;
-    int code;
 };
 
 /* A frame on its way into a connection. */
@@ -361,11 +358,6 @@ uid_t serve_uid(const struct serve_call *call)
     return conn_peer(call->query->conn)->uid;
 }
 
-bool serve_is_admin(const struct serve_call *call)
-{
-    return is_admin(call->query->serve, call->query);
-}
-
 struct conn *serve_conn(const struct serve_call *call)
 {
     return call->query->conn;
@@ -389,32 +381,9 @@ int serve_db(struct serve_call *call, struct sql **ret_db, struct err *err)
     return r;
 }
 
-void *serve_kept(const struct serve_call *call)
-{
-    return call->worker->kept;
-}
-
 static void forget_worker(struct worker *w)
 {
-    if (w->kept)
-        w->kept_done(w->kept);
-    w->kept = NULL;
     w->db = sql_close(w->db);
-}
-
-void serve_keep(struct serve_call *call, void *thing, void (*done)(void *thing))
-{
-    struct worker *w = call->worker;
-
-    if (w->kept)
-        w->kept_done(w->kept);
-    w->kept = thing;
-    w->kept_done = done;
-}
-
-void serve_code(struct serve_call *call, int code)
-{
-    call->code = code;
 }
 
 int serve_reply(struct serve_call *call, const ProtobufCMessage *msg, bool more)
@@ -470,21 +439,19 @@ static int wait_for_feed(struct query *q, struct err *err)
                    (unsigned long long)(q->lsn - cursor), trouble[0] ? ": " : "", trouble);
 }
 
-static void report_failure(struct query *q, int code, int r, const struct err *err)
+static void report_failure(struct query *q, int r, const struct err *err)
 {
-    if (code)
-        ; /* the operation knows */
-    else if (r == -EAGAIN || r == -EBUSY)
+    int code = SLURM_ERROR;
+
+    if (r == -EAGAIN || r == -EBUSY)
         code = EPST_BUSY;
     else if (r == -ECANCELED)
         code = EPST_SHUTTING_DOWN;
     else if (!q->jobs && (r == -EINVAL || r == -E2BIG))
         code = EPST_BAD_REQUEST;
-    else {
-        code = SLURM_ERROR;
+    else
         log_limited(LOG_ERROR, "an accounting request failed: %s",
                     err->text[0] ? err->text : strerrordesc_np(-r));
-    }
     send_error(q, code, r == -ECANCELED || !err->text[0] ? NULL : err->text);
 }
 
@@ -578,7 +545,7 @@ static void handle_query(struct worker *w, struct query *q)
     if (r == 0)
         r = q->row->fn ? q->row->fn(&call, q->msg, &err) : run_jobs(q, &err);
     if (r < 0) {
-        report_failure(q, call.code, r, &err);
+        report_failure(q, r, &err);
         forget_worker(w); /* a lost connection is opened again */
     }
     if (w->serve->config.rpcs && first)

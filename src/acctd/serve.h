@@ -80,7 +80,7 @@ struct serve *serve_free(struct serve *s);
 /* ---- for the operations ---------------------------------------------------------------------- */
 
 /* Runs on a thread of the store.  Answers with serve_reply() once or more; when it gives a negative
- * errno, err has a sentence and the peer is told (code: serve_code(), else by the errno). */
+ * errno, err has a sentence and the peer is told a code by it. */
 typedef int serve_fn(struct serve_call *call, const ProtobufCMessage *request, struct err *err);
 
 enum {
@@ -102,16 +102,11 @@ bool serve_tracks_down(const struct serve_call *call);
 uint32_t serve_commit_delay_s(const struct serve_call *call);
 struct feeds *serve_feeds(const struct serve_call *call);
 uid_t serve_uid(const struct serve_call *call);
-bool serve_is_admin(const struct serve_call *call);
 struct conn *serve_conn(const struct serve_call *call);
 /* Becomes true when the threads shall end: for long statements (sql_set_cancel). */
 const atomic_bool *serve_stopping(const struct serve_call *call);
 /* This thread's connection, opened when it is first asked for: to write for SERVE_WRITES, else to
- * read.  It is closed after an error, and everything kept with serve_keep() before it. */
+ * read.  It is closed after an error. */
 int serve_db(struct serve_call *call, struct sql **ret_db, struct err *err);
-/* Something that lives as long as the thread's connection; one a thread. */
-void *serve_kept(const struct serve_call *call);
-void serve_keep(struct serve_call *call, void *thing, void (*done)(void *thing));
 /* One frame of the answer; more: others follow.  Errors: -EMSGSIZE, -ENOMEM. */
 int serve_reply(struct serve_call *call, const ProtobufCMessage *msg, bool more);
-void serve_code(struct serve_call *call, int code);

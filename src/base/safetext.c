@@ -89,11 +89,6 @@ bool safetext_is_line(const char *text)
     return !safetext_control(text, "");
 }
 
-bool safetext_is_text(const char *text)
-{
-    return !safetext_control(text, "\t\n\r");
-}
-
 static bool starts_address(unsigned char c)
 {
     return isalnum(c) || c == '_' || c >= 0x80;

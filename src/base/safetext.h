@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 bool safetext_is_line(const char *text);
-bool safetext_is_text(const char *text);
 /* The first control character of text but for those in `also`; NULL: there is none. */
 const char *safetext_control(const char *text, const char *also);
 

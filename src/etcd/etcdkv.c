@@ -44,11 +44,6 @@ struct etcd *etcd_free(struct etcd *e)
     return NULL;
 }
 
-const char *etcd_member(const struct etcd *e)
-{
-    return etcd_http_member(e->http);
-}
-
 const char *etcd_prefix(const struct etcd *e)
 {
     return e->config.prefix;

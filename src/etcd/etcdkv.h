@@ -17,7 +17,6 @@ struct etcd;
 int etcd_new(const struct etcd_config *config, unsigned try_ms, struct etcd **ret, struct err *err);
 struct etcd *etcd_free(struct etcd *e); /* always NULL */
 /* The member that the last answer came from; borrowed. */
-const char *etcd_member(const struct etcd *e);
 const char *etcd_prefix(const struct etcd *e);
 
 struct etcd_range {

@@ -35,13 +35,6 @@ const Pst__TriggerRecord *cluster_next_trigger(const struct cluster *c, size_t *
     return k ? (const Pst__TriggerRecord *)k->rec : NULL;
 }
 
-const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *pos)
-{
-    const struct kept *k = idmap_next(&c->kept[KEPT_CRONTAB], pos);
-
-    return k ? (const Pst__CrontabRecord *)k->rec : NULL;
-}
-
 const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t resv_id)
 {
     const struct kept *k = cluster_kept(c, KEPT_RESV, resv_id);

@@ -22,7 +22,6 @@ const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const 
                                                  size_t len);
 /* Walk: start with *pos = 0; NULL at the end.  In no order. */
 const Pst__TriggerRecord *cluster_next_trigger(const struct cluster *c, size_t *pos);
-const Pst__CrontabRecord *cluster_next_crontab(const struct cluster *c, size_t *pos);
 const Pst__ReservationRecord *cluster_next_resv(const struct cluster *c, size_t *pos);
 /* The entry of a crontab with this job, or NULL. */
 const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job_id);

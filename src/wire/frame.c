@@ -127,11 +127,6 @@ void frame_set_version(uint8_t *buf, uint16_t version)
     write_u16(buf + OFF_VERSION, version);
 }
 
-bool frame_expired(const struct frame *frame, int64_t arrival_mono_us, int64_t now_mono_us)
-{
-    return frame->deadline_ms && now_mono_us - arrival_mono_us > (int64_t)frame->deadline_ms * 1000;
-}
-
 int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,
                const ProtobufCMessage *msg, uint8_t **ret_buf, size_t *ret_len)
 {

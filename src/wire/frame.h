@@ -65,9 +65,6 @@ void frame_encode_header(const struct frame *frame, uint8_t *buf);
 /* Overwrite the version in an encoded header: frames go out with the version negotiated. */
 void frame_set_version(uint8_t *buf, uint16_t version);
 
-/* Has the frame's deadline passed?  Both times CLOCK_MONOTONIC; see conn_arrival_mono_us(). */
-bool frame_expired(const struct frame *frame, int64_t arrival_mono_us, int64_t now_mono_us);
-
 /* One malloc'd buffer holding header and packed body (msg NULL = empty body). Caller frees.
  * Errors: -ENOMEM, -EMSGSIZE over FRAME_MAX_BODY or, for a request, over its op's cap. */
 int frame_pack(unsigned op, uint32_t flags, uint32_t id, uint32_t deadline_ms,

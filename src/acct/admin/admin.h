@@ -87,6 +87,3 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
 /* The script or environment of a job (reply->data is the caller's), or a code of wire/errors.h. */
 int admin_blob(struct admin *a, const struct admin_who *who, uid_t uid,
                const Pst__AcctBlobRequest *req, Pst__AcctBlobReply *reply, int *ret_code);
-
-/* The message that a listing of an entity gives; NULL: it cannot be listed. */
-const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity);

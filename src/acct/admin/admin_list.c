@@ -11,40 +11,6 @@
 #include "acct/acctresv.h"
 #include "acct/accttres.h"
 
-const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
-{
-    switch (entity) {
-    case PST__ACCT_ENTITY__ACCT_ACCOUNT:
-        return &pst__account_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_ASSOC:
-        return &pst__assoc_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_CLUSTER:
-        return &pst__acct_cluster_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_FEDERATION:
-        return &pst__federation_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_EVENT:
-        return &pst__acct_event_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_INSTANCE:
-        return &pst__acct_instance_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_RESERVATION:
-        return &pst__acct_resv_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_QOS:
-        return &pst__qos_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_RESOURCE:
-        return &pst__resource_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_TRES:
-        return &pst__tres_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_TXN:
-        return &pst__acct_txn_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_USER:
-        return &pst__user_record__descriptor;
-    case PST__ACCT_ENTITY__ACCT_WCKEY:
-        return &pst__wckey_record__descriptor;
-    default:
-        return NULL;
-    }
-}
-
 struct listing {
     struct admin_run run;
     const Pst__AcctCond *where;

@@ -292,12 +292,3 @@ int acct_roll_up(struct sql *db, struct err *err)
                            r == -ENOMEM ? strerrordesc_np(-r) : sql_error(db))
                  : r;
 }
-
-int acct_roll_again(struct sql *db, int64_t start_s)
-{
-    char text[128];
-
-    (void)snprintf(text, sizeof(text), "UPDATE sources SET rolled_us=%lld WHERE rolled_us>%lld",
-                   (long long)(start_s * USEC_PER_SEC), (long long)(start_s * USEC_PER_SEC));
-    return sql_exec(db, text);
-}

@@ -16,8 +16,6 @@
 /* Sum up what is due, at most some days of one source in one call and one transaction.  1: there is
  * more. Errors: of sql.h, -ENOMEM. */
 int acct_roll_up(struct sql *db, struct err *err);
-/* Make the sums of all sources again from start_s on, at the next acct_roll_up(). */
-int acct_roll_again(struct sql *db, int64_t start_s);
 
 /* The whole answer; the caller frees it with pst__usage_reply__free_unpacked(). */
 int acct_usage(struct sql *db, const char *location, const Pst__UsageRequest *req,

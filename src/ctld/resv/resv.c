@@ -132,29 +132,6 @@ const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord 
     return l->nodes;
 }
 
-uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r, uint32_t *ret_words)
-{
-    uint32_t threads = n->rec->threads_per_core ? n->rec->threads_per_core : 1,
-             words = (n->rec->cpus + 63) / 64;
-    struct bitmap *cores = NULL;
-    uint64_t *cpus;
-
-    if (!r->n_cores)
-        return NULL;
-    cpus = must(calloc(words ? words : 1, sizeof(*cpus)));
-    *ret_words = words;
-    if (bitmap_new(n->rec->cpus ? n->rec->cpus : 1, &cores) < 0)
-        must(NULL);
-    for (size_t i = 0; i < r->n_cores; i++)
-        if (strcmp(r->cores[i]->node, n->rec->name) == 0)
-            (void)bitmap_parse_within(cores, r->cores[i]->cores); /* our own text */
-    BITMAP_FOREACH (cores, core)
-        for (uint32_t t = core * threads; t < (core + 1) * threads && t < n->rec->cpus; t++)
-            cpus[t >> 6] |= UINT64_C(1) << (t & 63);
-    bitmap_free(cores);
-    return cpus;
-}
-
 bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us)
 {
     return !resv_has(r, RESV_FLAG(TIME_FLOAT)) && r->start_us <= now_us && now_us < r->end_us;

@@ -25,10 +25,6 @@ void resvs_node_gone(struct ctld *ctld, const struct node *n);
 
 /* Its nodes, by node id; borrowed until anything changes. */
 const struct bitmap *resv_nodes(struct ctld *ctld, const Pst__ReservationRecord *r);
-/* CPUs of the node it holds, as a set of CPU numbers in the order of allocations; NULL = all of
- * it.  Caller frees. */
-uint64_t *resv_node_cpus(const struct node *n, const Pst__ReservationRecord *r,
-                         uint32_t *ret_words);
 bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us);
 
 /* May this job use it?  scheduling: QOS and partition count too.  0 or an ESLURM code. */

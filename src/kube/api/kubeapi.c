@@ -150,18 +150,6 @@ int kubeapi_bind(struct kubeserver *s, const char *namespace_, const char *pod, 
     return binding ? kubeapi_create(s, &t, binding, done, ctx) : -EINVAL;
 }
 
-int kubeapi_evict(struct kubeserver *s, const char *namespace_, const char *pod, const char *uid,
-                  kubecall_fn *done, void *ctx)
-{
-    const struct kubeapi_target t = { &kubekind_pods, namespace_, pod, "eviction" };
-    _cleanup_json_ json_t *eviction =
-        json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s*}}}", "apiVersion", "policy/v1", "kind",
-                  "Eviction", "metadata", "name", pod, "namespace", namespace_, "deleteOptions",
-                  "preconditions", "uid", uid);
-
-    return eviction ? kubeapi_create(s, &t, eviction, done, ctx) : -EINVAL;
-}
-
 int kubeapi_set_scale(struct kubeserver *s, const struct kubeapi_target *t, int64_t replicas,
                       kubecall_fn *done, void *ctx)
 {

@@ -54,9 +54,6 @@ int kubeapi_delete(struct kubeserver *s, const struct kubeapi_target *t, const c
  * to the pod.  done reads no body of an answer of 2xx. */
 int kubeapi_bind(struct kubeserver *s, const char *namespace_, const char *pod, const char *uid,
                  const char *node, const json_t *annotations, kubecall_fn *done, void *ctx);
-/* 429: a disruption budget forbids it for now. */
-int kubeapi_evict(struct kubeserver *s, const char *namespace_, const char *pod, const char *uid,
-                  kubecall_fn *done, void *ctx);
 int kubeapi_set_scale(struct kubeserver *s, const struct kubeapi_target *t, int64_t replicas,
                       kubecall_fn *done, void *ctx);
 /* The kinds that a group and version has: an APIResourceList; 404: the server has no such group. */

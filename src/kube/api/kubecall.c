@@ -321,12 +321,9 @@ static bool is_framed(const struct strbuf *in)
 
 static void hold_server(const struct kubecall *c, const struct kubereply *reply)
 {
-    size_t len = strlen(c->path), tail = strlen("/eviction");
     int64_t until = now_mono_us() + MIN(reply->retry_after_s, KUBECALL_HELD_S) * USEC_PER_SEC;
 
     if (reply->status != 429 && reply->status != 503)
-        return;
-    if (len > tail && strcmp(c->path + len - tail, "/eviction") == 0)
         return;
     c->s->held_mono_us = MAX(c->s->held_mono_us, until);
 }

@@ -7,7 +7,7 @@
  * Requests wait for the rate limit in lanes that are served in turns, so that one namespace cannot
  * keep the others waiting; the lease and lane 0 go first.  Streams do not count.  A server that
  * answers 429 or 503 with Retry-After is left alone so long, at most KUBECALL_HELD_S, except for
- * these two.  Not so after an eviction: there a disruption budget says it, for one pod.
+ * these two.
  *
  * While the loop is finishing these two lanes alone are sent, when it is closed the lease's alone.
  * What stands in other lanes waits for kubeserver_free().

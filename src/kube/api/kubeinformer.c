@@ -34,7 +34,7 @@ struct kubeinformer {
     char *version;  /* the watch goes on behind it; NULL: a list is needed */
     char *more;     /* the list's next page */
     bool synced;
-    unsigned lists, watches, failures;
+    unsigned failures;
     struct kubecall *call;
     struct kubetimer timer;
 };
@@ -121,24 +121,6 @@ size_t kubeinformer_count(const struct kubeinformer *i)
 
     for (; i; i = i->next)
         n += i->by_uid.n;
-    return n;
-}
-
-unsigned kubeinformer_lists(const struct kubeinformer *i)
-{
-    unsigned n = 0;
-
-    for (; i; i = i->next)
-        n += i->lists;
-    return n;
-}
-
-unsigned kubeinformer_watches(const struct kubeinformer *i)
-{
-    unsigned n = 0;
-
-    for (; i; i = i->next)
-        n += i->watches;
     return n;
 }
 
@@ -284,7 +266,6 @@ static void take_list(struct kubeinformer *i)
     json_array_foreach(m.uids, at, object) remove_object(i, json_string_value(object));
     json_decref(m.uids);
     json_object_foreach(listed, uid, object) if (store_object(i, object) < 0) keep_version(i, "");
-    i->lists++;
     if (i->synced)
         return;
     i->synced = true;
@@ -456,7 +437,6 @@ static void go_on(void *ctx)
                     "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
                     i->o.watch_s + (int)(now_mono_us() % (i->o.watch_s / 4 + 1)));
         kubecall_escape(&query, i->version);
-        i->watches++;
     } else {
         if (!i->listed)
             i->listed = json_object();

@@ -38,9 +38,6 @@ const json_t *kubeinformer_by_uid(const struct kubeinformer *i, const char *uid)
 const json_t *kubeinformer_by_name(const struct kubeinformer *i, const char *namespace_,
                                    const char *name);
 size_t kubeinformer_count(const struct kubeinformer *i);
-/* Whole lists read, and watches begun, so far. */
-unsigned kubeinformer_lists(const struct kubeinformer *i);
-unsigned kubeinformer_watches(const struct kubeinformer *i);
 /* Call fn for each object. */
 void kubeinformer_walk(const struct kubeinformer *i, void (*fn)(void *ctx, const json_t *object),
                        void *ctx);

@@ -509,13 +509,6 @@ void am_removal(const Pst__AcctChange *ch, Pst__AcctChange *ret)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-const Pst__TresRecord *am_tres(const struct assoc_mgr *am, uint32_t tres_id)
-{
-    const struct am_rec *r = by_id(am, AM_TRES, tres_id);
-
-    return r ? r->change->tres : NULL;
-}
-
 const Pst__QosRecord *am_qos(const struct assoc_mgr *am, uint32_t qos_id)
 {
     const struct am_rec *r = by_id(am, AM_QOS, qos_id);

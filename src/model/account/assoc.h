@@ -81,7 +81,6 @@ uint64_t am_generation(const struct assoc_mgr *am); /* grows with every change *
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* NULL: there is none.  Records marked deleted are found by id and by am_next(), not by name. */
-const Pst__TresRecord *am_tres(const struct assoc_mgr *am, uint32_t tres_id);
 const Pst__QosRecord *am_qos(const struct assoc_mgr *am, uint32_t qos_id);
 const Pst__QosRecord *am_qos_named(const struct assoc_mgr *am, const char *name);
 const Pst__AccountRecord *am_account(const struct assoc_mgr *am, const char *name);

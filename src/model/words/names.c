@@ -76,11 +76,6 @@ const char *names_job_flag(unsigned bit)
     return bit < ARRAY_SIZE(job_flags) ? job_flags[bit].name : NULL;
 }
 
-const char *names_job_flag_code(unsigned bit)
-{
-    return bit < ARRAY_SIZE(job_flags) ? job_flags[bit].code : NULL;
-}
-
 const char *names_job_state_word(unsigned state, uint32_t flags, bool compact)
 {
     for (size_t i = 0; flags && i < ARRAY_SIZE(flag_precedence); i++) {

@@ -21,7 +21,6 @@
 const char *names_job_state(unsigned state);      /* "PENDING"; "UNKNOWN" for other numbers */
 const char *names_job_state_code(unsigned state); /* "PD"; "?" */
 const char *names_job_flag(unsigned bit);         /* "COMPLETING"; NULL for other numbers */
-const char *names_job_flag_code(unsigned bit);    /* "CG"; NULL when never shown alone */
 
 /* The one word squeue and scontrol print: a displayable flag hides the base state. */
 const char *names_job_state_word(unsigned state, uint32_t flags, bool compact);

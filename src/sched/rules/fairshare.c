@@ -274,11 +274,6 @@ int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kin
     return 0;
 }
 
-double fairshare_decay(int64_t dt_us, uint32_t half_life_s)
-{
-    return half_life_s && dt_us > 0 ? exp2(-(double)dt_us / 1e6 / half_life_s) : 1;
-}
-
 /* ---- calendar -------------------------------------------------------------------------------- */
 
 /* Months since year 0 of the day that is `days` after 1970-01-01 (civil calendar). */

@@ -33,9 +33,6 @@ enum fairshare_kind { FAIRSHARE_TREE, FAIRSHARE_CLASSIC, FAIRSHARE_DEPTH_OBLIVIO
 int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kind kind,
                       uint32_t dampening);
 
-/* By what usage shrinks in dt_us; half_life_s 0 = it does not. */
-double fairshare_decay(int64_t dt_us, uint32_t half_life_s);
-
 enum fairshare_reset {
     FAIRSHARE_RESET_NONE,
     FAIRSHARE_RESET_NOW,

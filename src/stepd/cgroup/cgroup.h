@@ -68,9 +68,6 @@ const char *cgroup_kind_name(enum cgroup_kind kind);
 /* Make the root and ROOT/system and turn the controllers on, from the mount downwards where that
  * is ours. Controllers that cannot be had are taken out of tree->use: compare. */
 int cgroup_tree_make(struct cgroup_tree *tree, struct err *err);
-/* The absolute path of the root for a controller (any with version 2). */
-void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf,
-                      size_t size);
 /* Remove the folders of jobs that are over.  owner: the same that the steps were begun with.  A
  * folder of this owner whose job is not kept is removed after its processes are killed; a folder of
  * another owner only when it is empty.  keep: is the job ("job_7") still known?  Returns how many

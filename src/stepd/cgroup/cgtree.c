@@ -109,18 +109,6 @@ int cgroup_probe(const struct cgroup_want *w, struct cgroup_tree *ret_tree, stru
 
 /* ---- the root -------------------------------------------------------------------------------- */
 
-void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf, size_t size)
-{
-    char path[CGI_PATH];
-
-    if (size == 0)
-        return;
-    buf[0] = '\0';
-    if (tree->kind != CGROUP_NONE && cgi_path(tree, ctrl, NULL, NULL, path) == 0 &&
-        strlen(path) < size)
-        memcpy(buf, path, strlen(path) + 1);
-}
-
 static int make_dir(const char *path)
 {
     return mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;

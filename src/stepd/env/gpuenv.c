@@ -200,15 +200,3 @@ void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct
     envlist_unset(el, "SLURM_SHARDS_ON_NODE");
     envlist_unset(el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 }
-
-size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths)
-{
-    const Pst__Gpu *list[GPUS_MAX];
-    size_t n = gpu_list_here(sf, list), found = 0;
-
-    *ret_paths = calloc(n + 1, sizeof(**ret_paths));
-    for (size_t i = 0; *ret_paths && i < n; i++)
-        if (list[i]->path)
-            (*ret_paths)[found++] = list[i]->path;
-    return found;
-}

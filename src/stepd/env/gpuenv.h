@@ -22,9 +22,6 @@ size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list);
 size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list);
 /* Those of the job on this node. */
 size_t gpu_list_job(const Pst__StepFile *gpus, const Pst__JobOnNode *on, const Pst__Gpu **list);
-/* The device files of the step's GPUs, for code that gives the step access to them.  The caller
- * frees *ret_paths. */
-size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths);
 /* The variables that programs look at, for those of the list that are chosen (NULL: all). */
 void gpu_put(const Pst__StepFile *sf, const Pst__Gpu *const *list, size_t n,
              const struct bitmap *chosen, struct envlist *el);

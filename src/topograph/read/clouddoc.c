@@ -23,7 +23,7 @@ static const struct cloud {
     const char *domain, *domain_more; /* more: appended behind a dot, as the domain needs it */
     const char *rack;                 /* sub-domain DOMAIN.RACK */
     size_t exactly;                   /* switches of a path, 0: as many as there are */
-    bool root_first, normalise;
+    bool root_first;
 } clouds[] = {
     { .name = "aws",
       .lists = "instances",
@@ -45,15 +45,13 @@ static const struct cloud {
       .node_name = "hostname",
       .tiers = { "localblockid", "networkblockid", "hpcislandid" },
       .domain = "gpumemoryfabricid",
-      .rack = "additionaldata.locationdetails.rack",
-      .normalise = true },
+      .rack = "additionaldata.locationdetails.rack" },
     { .name = "oci-imds",
       .lists = "",
       .tiers = { "customerlocalblock|localblock|localblockid",
                  "customernetworkblock|networkblock|networkblockid",
                  "customerhpcislandid|hpcisland|hpcislandid" },
-      .domain = "customergpumemoryfabric|gpumemoryfabric|gpumemoryfabricid",
-      .normalise = true },
+      .domain = "customergpumemoryfabric|gpumemoryfabric|gpumemoryfabricid" },
     { .name = "nebius",
       .lists = "items|instances",
       .id = "metadata.id",
@@ -84,18 +82,6 @@ static const struct cloud *find_cloud(const char *provider)
         if (strcmp(clouds[i].name, provider) == 0)
             return &clouds[i];
     return NULL;
-}
-
-bool clouddoc_knows(const char *provider)
-{
-    return find_cloud(provider) != NULL;
-}
-
-bool clouddoc_normalises(const char *provider)
-{
-    const struct cloud *c = find_cloud(provider);
-
-    return c && c->normalise;
 }
 
 struct path {

@@ -18,9 +18,6 @@
 
 #include "topograph/graph.h"
 
-bool clouddoc_knows(const char *provider);
-/* Does the provider name switches by long ids that are better numbered? */
-bool clouddoc_normalises(const char *provider);
 /* Errors: -EINVAL (err says which instance, counted from 0, and what is wrong), -E2BIG, -ENOMEM. */
 int clouddoc_read(const char *provider, const char *text, size_t len,
                   const struct graph_wanted *wanted, struct graph *g, struct err *err);

@@ -155,7 +155,7 @@ void server_log_tls(const struct peer *peer, const char *why);
 void server_log_request(const struct peer *peer, unsigned op);
 
 /* When the frame being handled was received (CLOCK_MONOTONIC, microseconds); in on_request only.
- * frame_expired() compares it with the frame's deadline. */
+ * The frame's deadline counts from here. */
 int64_t conn_arrival_mono_us(const struct conn *c);
 const struct peer *conn_peer(const struct conn *c);
 /* use_client_ids: what the user's host says of him, told by who has the cluster's key; it stays as

@@ -266,31 +266,6 @@ static void test_others(void **state)
     close_office(&o);
 }
 
-static void test_types(void **state)
-{
-    static const struct {
-        Pst__AcctEntity entity;
-        const ProtobufCMessageDescriptor *type;
-    } types[] = {
-        { PST__ACCT_ENTITY__ACCT_ACCOUNT, &pst__account_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_ASSOC, &pst__assoc_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_CLUSTER, &pst__acct_cluster_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_EVENT, &pst__acct_event_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_RESERVATION, &pst__acct_resv_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_QOS, &pst__qos_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_RESOURCE, &pst__resource_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_TRES, &pst__tres_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_TXN, &pst__acct_txn_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_USER, &pst__user_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_WCKEY, &pst__wckey_record__descriptor },
-        { PST__ACCT_ENTITY__ACCT_JOB, NULL },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        assert_ptr_equal(admin_record_type(types[i].entity), types[i].type);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +279,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_private_traces, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_sight, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_others, world_setup, world_teardown),
-        cmocka_unit_test(test_types),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

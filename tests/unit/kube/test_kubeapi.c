@@ -258,7 +258,6 @@ static void test_away(void **state)
     (void)state;
     nobody_begin(&n);
     assert_int_equal(kubeapi_get(n.server, &pod, hear_reply, &h), 0);
-    assert_int_equal(kubeapi_evict(n.server, "ns", "../b", NULL, hear_reply, &h), -EINVAL);
     assert_int_equal(kubeinformer_new(n.server, &io, &i), 0);
     assert_int_equal(kubelease_new(n.server, &lo, &l), 0);
     nobody_turn(&n, 4);

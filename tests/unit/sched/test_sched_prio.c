@@ -213,15 +213,6 @@ static void test_oblivious(void **state)
     assert_true(n[2].factor > 0.5 && n[3].factor < 0.5);
 }
 
-static void test_decay(void **state)
-{
-    (void)state;
-    assert_true(near(fairshare_decay(7 * 24 * HOUR, 7 * 86400), 0.5));
-    assert_true(near(fairshare_decay(14 * 24 * HOUR, 7 * 86400), 0.25));
-    assert_true(near(fairshare_decay(HOUR, 0), 1));
-    assert_true(near(fairshare_decay(-HOUR, 3600), 1));
-}
-
 /* 2023-11-14 22:13:20 UTC, a Tuesday */
 static void test_reset(void **state)
 {
@@ -579,7 +570,6 @@ int main(void)
         cmocka_unit_test(test_classic_sheet),
         cmocka_unit_test(test_fair_tree_order),
         cmocka_unit_test(test_oblivious),
-        cmocka_unit_test(test_decay),
         cmocka_unit_test(test_reset),
         cmocka_unit_test(test_recorded_priorities),
         cmocka_unit_test(test_age),

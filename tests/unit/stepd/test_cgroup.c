@@ -111,7 +111,7 @@ static void test_paths(void **state)
     struct cgroup_tree v1 = { .kind = CGROUP_V1, .mount = "/m", .root = "r" };
     struct cgroup_tree v2 = { .kind = CGROUP_V2, .mount = "/m", .root = "r" };
     struct cgroup cg = { .tree = v2, .step = "job_1/step_2" };
-    char path[CGI_PATH], small[4], big[CGI_PATH];
+    char path[CGI_PATH], big[CGI_PATH];
 
     (void)state;
     assert_int_equal(cgi_path(&v1, CGROUP_MEMORY, "job_1", "tasks", path), 0);
@@ -128,10 +128,6 @@ static void test_paths(void **state)
     cg.tree = v1;
     assert_int_equal(cgi_task(&cg, CGROUP_STEP, path), 0);
     assert_string_equal(path, "job_1/step_2");
-    cgroup_tree_path(&v1, CGROUP_CPUSET, path, sizeof(path));
-    assert_string_equal(path, "/m/cpuset/r");
-    cgroup_tree_path(&v1, CGROUP_CPUSET, small, sizeof(small)); /* no part of a path */
-    assert_string_equal(small, "");
 }
 
 static void test_numbers(void **state)
@@ -236,7 +232,6 @@ static void test_without_cgroups(void **state)
     struct cgroup_usage use;
     struct err err = { 0 };
     int fds[CGROUP_CTRLS];
-    char path[8] = "x";
 
     (void)state;
     assert_int_equal(cgroup_tree_make(&tree, &err), 0);
@@ -255,8 +250,6 @@ static void test_without_cgroups(void **state)
     assert_true(cgroup_kill_left(&none, "job_7/step_0"));
     assert_int_equal(cgroup_end(&cg), 0);
     cgroup_tree_leave(&none);
-    cgroup_tree_path(&none, CGROUP_MEMORY, path, sizeof(path));
-    assert_string_equal(path, "");
     assert_string_equal(cgroup_kind_name(CGROUP_NONE), "disabled");
     assert_string_equal(cgroup_kind_name(CGROUP_V2), "cgroup/v2");
 }

@@ -289,22 +289,12 @@ static void test_unfinished(void **state)
     }
 }
 
-static void test_names(void **state)
-{
-    (void)state;
-    assert_true(clouddoc_knows("aws"));
-    assert_false(clouddoc_knows("azure"));
-    assert_true(clouddoc_normalises("oci"));
-    assert_false(clouddoc_normalises("gcp"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_unfinished),
-        cmocka_unit_test(test_names),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -221,16 +221,6 @@ static void test_pack_over_cap(void **state)
     assert_int_equal(frame_pack(OP_DEBUG, 0, 1, 0, &request.base, &buf, &len), -EMSGSIZE);
 }
 
-static void test_deadline(void **state)
-{
-    struct frame f = { .deadline_ms = 100 };
-
-    assert_false(frame_expired(&f, 1000, 100999));
-    assert_true(frame_expired(&f, 1000, 101001));
-    f.deadline_ms = 0;
-    assert_false(frame_expired(&f, 0, INT64_MAX));
-}
-
 static void test_ops(void **state)
 {
     const char *seen[OP_MAX_];
@@ -376,13 +366,19 @@ static void test_caps_sorted(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_layout),    cmocka_unit_test(test_header_refusals),
-        cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_error_reply),
-        cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_unpack_refusals),  cmocka_unit_test(test_pack_over_cap),
-        cmocka_unit_test(test_deadline),         cmocka_unit_test(test_ops),
-        cmocka_unit_test(test_errors),           cmocka_unit_test(test_caps_cover_schema),
-        cmocka_unit_test(test_caps_name_schema), cmocka_unit_test(test_caps_sorted),
+        cmocka_unit_test(test_header_layout),
+        cmocka_unit_test(test_header_refusals),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_error_reply),
+        cmocka_unit_test(test_expected_message),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_unpack_refusals),
+        cmocka_unit_test(test_pack_over_cap),
+        cmocka_unit_test(test_ops),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_caps_cover_schema),
+        cmocka_unit_test(test_caps_name_schema),
+        cmocka_unit_test(test_caps_sorted),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
