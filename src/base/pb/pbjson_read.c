@@ -314,54 +314,58 @@ static int read_message(struct reader *rd, const json_t *v, const ProtobufCMessa
     return 0;
 }
 
-/* Is [p, end) an integer too large for int64_t?  Reals are left alone. */
-static bool is_big_integer(const char *p, const char *end, const char **ret_behind)
+/* The end of the number that begins at p: of all that can stand in one. */
+static const char *number_end(const char *p, const char *end)
 {
-    static const char most[] = "9223372036854775807";
-    const char *s = p;
-
-    while (s < end && *s >= '0' && *s <= '9')
-        s++;
-    *ret_behind = s;
-    if (s < end && (*s == '.' || *s == 'e' || *s == 'E'))
-        return false;
-    if ((size_t)(s - p) != sizeof(most) - 1)
-        return (size_t)(s - p) >= sizeof(most);
-    return memcmp(p, most, sizeof(most) - 1) > 0;
+    while (p < end && ((*p >= '0' && *p <= '9') || memchr("+-.eE", *p, 5)))
+        p++;
+    return p;
 }
 
-/* Copy text with quotes put around unsigned integers beyond int64_t, which jansson would refuse. */
+/* Is the number [p, end) an integer too large for int64_t?  One that begins with 0 is no JSON, or
+ * small. */
+static bool is_big_integer(const char *p, const char *end)
+{
+    static const char most[] = "9223372036854775807";
+    size_t len = (size_t)(end - p), digits = sizeof(most) - 1;
+
+    if (*p == '0')
+        return false;
+    for (const char *s = p; s < end; s++)
+        if (*s < '0' || *s > '9')
+            return false;
+    return len > digits || (len == digits && memcmp(p, most, digits) > 0);
+}
+
+/* The end of the string that begins with the quote at p. */
+static const char *string_end(const char *p, const char *end)
+{
+    for (p++; p < end && *p != '"'; p++)
+        if (*p == '\\' && p + 1 < end)
+            p++;
+    return p < end ? p + 1 : end;
+}
+
+/* Copy text with quotes put around unsigned integers beyond int64_t, which jansson would refuse.
+ * 1: done; 0: there are none, and nothing was copied; -ENOMEM. */
 static int quote_big_integers(const char *text, size_t len, struct strbuf *out)
 {
-    const char *p = text, *end = text + len, *copied = text;
-    bool in_string = false;
+    const char *end = text + len, *copied = text, *behind;
 
-    while (p < end) {
-        const char *behind = p + 1;
-
-        if (in_string) {
-            if (*p == '\\' && p + 1 < end)
-                behind = p + 2;
-            else if (*p == '"')
-                in_string = false;
-        } else if (*p == '"') {
-            in_string = true;
-        } else if (*p == '-') {
-            while (behind < end && *behind >= '0' && *behind <= '9')
-                behind++; /* negative ones are signed: as they are */
-        } else if (*p >= '0' && *p <= '9') {
-            if (is_big_integer(p, end, &behind)) {
-                strbuf_addn(out, copied, (size_t)(p - copied));
-                strbuf_addc(out, '"');
-                strbuf_addn(out, p, (size_t)(behind - p));
-                strbuf_addc(out, '"');
-                copied = behind;
-            }
+    for (const char *p = text; p < end; p = behind) {
+        behind = *p == '"' ? string_end(p, end) : number_end(p, end);
+        if (behind == p) {
+            behind = p + 1; /* a mark, a blank or a letter */
+        } else if (*p != '"' && is_big_integer(p, behind)) {
+            strbuf_addn(out, copied, (size_t)(p - copied));
+            strbuf_addc(out, '"');
+            strbuf_addn(out, p, (size_t)(behind - p));
+            strbuf_addc(out, '"');
+            copied = behind;
         }
-        p = behind;
     }
     if (copied == text)
-        return 0; /* the usual case: nothing to copy */
+        return 0; /* the usual case */
     strbuf_addn(out, copied, (size_t)(end - copied));
     return out->failed ? -ENOMEM : 1;
 }
