@@ -96,9 +96,15 @@ static int make_dirs(char *path, struct err *err)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
+/* An option without a value is as if it were not there. */
+static bool is_given(const char *option)
+{
+    return option && *option;
+}
+
 static int expand_option(const struct oci *o, const char *pattern, const char *dflt, char **ret)
 {
-    return oci_path(pattern ? pattern : dflt, &o->vars, ret);
+    return oci_path(is_given(pattern) ? pattern : dflt, &o->vars, ret);
 }
 
 int oci_paths(struct oci *o, struct err *err)
@@ -242,7 +248,7 @@ void oci_remove(const struct oci *o)
         if (asprintf(&path, "%s/%s", o->dir, files[i]) >= 0)
             (void)unlink(path);
     }
-    if (o->dir && rmdir(o->dir) == 0 && o->plan->container_path)
+    if (o->dir && rmdir(o->dir) == 0 && is_given(o->plan->container_path))
         (void)rmdir(o->spool); /* it stays while other tasks are there */
 }
 
