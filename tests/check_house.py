@@ -94,6 +94,13 @@ def without_readme(paths):
     return {in_src(folder): f"src/{in_src(folder)} has no README.md" for folder in folders if not (folder / "README.md").exists()}
 
 
+def off_the_map():
+    """Folders of src that docs/architecture.md does not link: a reader begins there."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    return [f"docs/architecture.md does not link ../src/{d.name}/README.md: say in its table what the folder is for"
+            for d in sorted(SRC.iterdir()) if d.is_dir() and f"(../src/{d.name}/README.md)" not in page]
+
+
 def main():
     tap = Tap()
     files = own_files()
@@ -116,6 +123,7 @@ def main():
     long = [f"{p.relative_to(ROOT)}: {n} lines, more than 60" for p in files if p.name == "README.md" and SRC in p.parents
             and (n := len(p.read_text().splitlines())) > 60]
     tap.check("no README.md of src has more than 60 lines", long)
+    tap.check("every folder of src is on the map", off_the_map())
     tap.end()
 
 
