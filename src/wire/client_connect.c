@@ -216,7 +216,8 @@ static int say_hello(struct client *c, const struct client_target *target, bool 
     }
     if (r < 0)
         return r;
-    r = hello_pack(target, method, keys, nonce, c->version, &buf, &len, &c->sent, err);
+    r = hello_pack(&(struct hello_way){ target, method, keys, nonce, c->version }, &buf, &len,
+                   &c->sent, err);
     if (r < 0)
         return r;
     c->handshake = local;

@@ -258,126 +258,153 @@ static int add_identity(Pst__Hello *hello, const struct client_target *target,
     return r == -ENOENT ? 0 : r;
 }
 
-/* Fill in the proof of all methods but munge; proofs stay in sent.  *ret_identity holds what hello
- * points to. */
-static int prove_hello(Pst__Hello *hello, const struct client_target *target,
-                       const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
-                       uint8_t **ret_identity, struct err *err)
+/* A Hello while it is made: the message, and what it points to. */
+struct draft {
+    Pst__Hello msg;
+    struct hello_sent sent;
+    uint8_t nonce[AUTH_NONCE_SIZE]; /* the caller's own */
+    char host[65], program[PROGRAM_MAX + 1];
+    char *credential;         /* of munge */
+    uint8_t *identity;        /* of use_client_ids */
+    Pst__VouchReply *vouched; /* of a daemon of this host */
+};
+
+static void draft_done(struct draft *d)
+{
+    free(d->credential);
+    free(d->identity);
+    if (d->vouched)
+        pst__vouch_reply__free_unpacked(d->vouched, NULL);
+    hello_sent_done(&d->sent);
+}
+
+/* Who the caller says that he is. */
+static void fill_hello(struct draft *d, const struct hello_way *way)
+{
+    const struct client_target *target = way->target;
+    Pst__Hello *h = &d->msg;
+
+    if (gethostname(d->host, sizeof(d->host) - 1) == 0)
+        d->host[strcspn(d->host, ".")] = '\0';
+    if (target->program)
+        (void)snprintf(d->program, sizeof(d->program), "%s", target->program); /* cut is fine */
+    h->has_version = h->has_method = h->has_uid = h->has_gid = h->has_pid = true;
+    h->version = way->version;
+    h->method = (Pst__AuthMethod)way->method;
+    h->uid = geteuid();
+    h->gid = getegid();
+    h->pid = (uint32_t)getpid();
+    h->host = d->host;
+    h->program = d->program;
+    h->release = (char *)SLURM_RELEASE; /* only read, as are the next */
+    h->cluster = (char *)target->cluster;
+    h->service = (char *)(target->service ? target->service : "slurmctld");
+    h->name = (char *)target->name;
+    if (has_text(target->act_as))
+        h->act_as = (char *)target->act_as;
+    h->has_nonce = true;
+    h->nonce = (ProtobufCBinaryData){ sizeof(d->nonce), d->nonce };
+}
+
+static void set_proof(struct draft *d, const void *proof, size_t len)
+{
+    d->msg.has_proof = true;
+    d->msg.proof = (ProtobufCBinaryData){ len, (uint8_t *)(uintptr_t)proof }; /* only read */
+}
+
+/* By a secret that both ends know: a key, a token, a launch key. */
+static int prove_secret(struct draft *d, const struct hello_way *way, struct err *err)
 {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
-    int r = find_secret(hello, target, keys, secret, err);
+    int r = find_secret(&d->msg, way->target, way->keys, secret, err);
 
     if (r == 0)
-        r = add_identity(hello, target, ret_identity, err);
+        r = add_identity(&d->msg, way->target, &d->identity, err);
     if (r == 0)
-        r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+        r = handshake_bytes(way->nonce, &d->msg, &d->sent.bytes, &d->sent.len);
     if (r == 0)
-        r = handshake_derive(secret, sent->bytes, sent->len, &sent->proofs);
+        r = handshake_derive(secret, d->sent.bytes, d->sent.len, &d->sent.proofs);
     explicit_bzero(secret, sizeof(secret));
     if (r < 0 && !(err && err->text[0]))
         return err_set(err, r, "Invalid authentication credential: cannot sign: %s", strerror(-r));
-    hello->has_proof = true;
-    hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
+    set_proof(d, d->sent.proofs.client_proof, AUTH_MAC_SIZE);
     return r;
 }
 
-/* munge: *ret_credential is the proof. */
-static int prove_munge(Pst__Hello *hello, const struct client_target *target, const uint8_t *nonce,
-                       struct hello_sent *sent, char **ret_credential, struct err *err)
+static int prove_munge(struct draft *d, const struct hello_way *way, struct err *err)
 {
-    int r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+    int r = handshake_bytes(way->nonce, &d->msg, &d->sent.bytes, &d->sent.len);
 
     if (r < 0)
         return err_set(err, r, "%s", strerror(-r));
-    r = auth_munge_encode(target->munge_socket, target->munge_ttl_s, sent->bytes, sent->len,
-                          ret_credential, err);
+    r = auth_munge_encode(way->target->munge_socket, way->target->munge_ttl_s, d->sent.bytes,
+                          d->sent.len, &d->credential, err);
     if (r < 0)
         return r;
-    hello->has_proof = true;
-    hello->proof = (ProtobufCBinaryData){ strlen(*ret_credential), (uint8_t *)*ret_credential };
+    set_proof(d, d->credential, strlen(d->credential));
     return 0;
 }
 
-/* A daemon of this host: *ret_reply holds what hello points to. */
-static int prove_vouched(Pst__Hello *hello, const struct client_target *target,
-                         const uint8_t *nonce, struct hello_sent *sent, Pst__VouchReply **ret_reply,
-                         struct err *err)
+/* By a daemon of this host. */
+static int prove_vouched(struct draft *d, const struct hello_way *way, struct err *err)
 {
-    int r = vouch_ask(hello, nonce, target->client_ids, target->timeout_ms, &sent->proofs,
-                      ret_reply, err);
+    int r = vouch_ask(&d->msg, way->nonce, way->target->client_ids, way->target->timeout_ms,
+                      &d->sent.proofs, &d->vouched, err);
 
     if (r < 0)
         return r;
-    r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+    r = handshake_bytes(way->nonce, &d->msg, &d->sent.bytes, &d->sent.len);
     if (r < 0)
         return err_set(err, r, "%s", strerror(-r));
-    hello->has_proof = true;
-    hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
+    set_proof(d, d->sent.proofs.client_proof, AUTH_MAC_SIZE);
     return 0;
 }
 
-int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
-               const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
+static int prove_caller(struct draft *d, const struct hello_way *way, struct err *err)
+{
+    const char *token = way->target->jwt;
+
+    switch (way->method) {
+    case PST__AUTH_METHOD__AUTH_PEERCRED: /* the kernel vouches */
+        return 0;
+    case PST__AUTH_METHOD__AUTH_BEARER:
+        d->msg.has_token = true;
+        /* only read */
+        d->msg.token = (ProtobufCBinaryData){ strlen(token), (uint8_t *)(uintptr_t)token };
+        return 0;
+    case PST__AUTH_METHOD__AUTH_MUNGE:
+        return prove_munge(d, way, err);
+    case PST__AUTH_METHOD__AUTH_VOUCH:
+        return prove_vouched(d, way, err);
+    default:
+        return prove_secret(d, way, err);
+    }
+}
+
+int hello_pack(const struct hello_way *way, uint8_t **ret_buf, size_t *ret_len,
                struct hello_sent *ret_sent, struct err *err)
 {
-    Pst__Hello hello = PST__HELLO__INIT;
-    struct hello_sent sent = { .method = method };
-    uint8_t own[AUTH_NONCE_SIZE];
-    char host[65] = "", program[PROGRAM_MAX + 1] = "";
-    _cleanup_free_ char *credential = NULL;
-    _cleanup_free_ uint8_t *identity = NULL;
-    Pst__VouchReply *vouched = NULL;
-    int r = auth_random(own, sizeof(own));
+    struct draft d = { .msg = PST__HELLO__INIT, .sent = { .method = way->method } };
+    int r = auth_random(d.nonce, sizeof(d.nonce));
 
-    if (gethostname(host, sizeof(host) - 1) == 0)
-        host[strcspn(host, ".")] = '\0';
-    if (target->program)
-        (void)snprintf(program, sizeof(program), "%s", target->program); /* cut is fine */
-    hello.has_version = hello.has_method = hello.has_uid = hello.has_gid = hello.has_pid = true;
-    hello.version = version;
-    hello.method = (Pst__AuthMethod)method;
-    hello.uid = geteuid();
-    hello.gid = getegid();
-    hello.pid = (uint32_t)getpid();
-    hello.host = host;
-    hello.program = program;
-    hello.release = (char *)SLURM_RELEASE; /* only read, as are the next */
-    hello.cluster = (char *)target->cluster;
-    hello.service = (char *)(target->service ? target->service : "slurmctld");
-    hello.name = (char *)target->name;
-    if (has_text(target->act_as))
-        hello.act_as = (char *)target->act_as;
-    hello.has_nonce = true;
-    hello.nonce = (ProtobufCBinaryData){ sizeof(own), own };
     if (r < 0)
         return err_set(err, r, "%s", strerror(-r));
-    if (method == PST__AUTH_METHOD__AUTH_MUNGE)
-        r = prove_munge(&hello, target, nonce, &sent, &credential, err);
-    else if (method == PST__AUTH_METHOD__AUTH_VOUCH)
-        r = prove_vouched(&hello, target, nonce, &sent, &vouched, err);
-    else if (method == PST__AUTH_METHOD__AUTH_BEARER) {
-        hello.has_token = true;
-        /* only read */
-        hello.token =
-            (ProtobufCBinaryData){ strlen(target->jwt), (uint8_t *)(uintptr_t)target->jwt };
-    } else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
-        r = prove_hello(&hello, target, keys, nonce, &sent, &identity, err);
+    fill_hello(&d, way);
+    r = prove_caller(&d, way, err);
     if (r == 0) {
-        r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
+        r = frame_pack(OP_HELLO, 0, 0, 0, &d.msg.base, ret_buf, ret_len);
         if (r < 0)
             /* r says it */
             (void)err_set(err, r,
                           "Invalid authentication credential: token or credential too long");
     }
-    if (vouched)
-        pst__vouch_reply__free_unpacked(vouched, NULL);
-    if (r < 0) {
-        hello_sent_done(&sent);
-        return r;
+    if (r == 0) {
+        frame_set_version(*ret_buf, way->version);
+        *ret_sent = d.sent;
+        d.sent = (struct hello_sent){ 0 };
     }
-    frame_set_version(*ret_buf, version);
-    *ret_sent = sent;
-    return 0;
+    draft_done(&d);
+    return r;
 }
 
 /* The secret that the server sent for us alone. */

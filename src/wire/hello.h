@@ -47,11 +47,17 @@ struct hello_sent {
 };
 void hello_sent_done(struct hello_sent *sent); /* wipes */
 
-/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED and AUTH_BEARER.  May block (munge).
- * Caller frees *ret_buf and calls hello_sent_done().  Errors: those of auth.h, -ENOMEM,
- * -EMSGSIZE. */
-int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
-               const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
+/* How a caller proves itself; all borrowed. */
+struct hello_way {
+    const struct client_target *target;
+    unsigned method;              /* AuthMethod; of hello_choose() */
+    const struct auth_keys *keys; /* likewise */
+    const uint8_t *nonce;         /* the server's; may be NULL for AUTH_PEERCRED and AUTH_BEARER */
+    uint16_t version;             /* of the frames, agreed upon so far */
+};
+/* The Hello frame.  May block (munge, a daemon that vouches).  Caller frees *ret_buf and calls
+ * hello_sent_done().  Errors: those of auth.h, -ENOMEM, -EMSGSIZE. */
+int hello_pack(const struct hello_way *way, uint8_t **ret_buf, size_t *ret_len,
                struct hello_sent *ret_sent, struct err *err);
 
 /* Is the sender of reply the server that the Hello was for?  Sets the seals of both directions;

@@ -422,7 +422,8 @@ static void hello(struct script *s, struct peer_end *p)
         target.launch_key = (ProtobufCBinaryData){ sizeof(secret), secret };
     }
     says_uid = how & 32 ? how >> 6 : (uid_t)-1;
-    if (hello_pack(&target, method, keys, p->nonce, WIRE_VERSION, &buf, &len, &sent, &err) == 0) {
+    if (hello_pack(&(struct hello_way){ &target, method, keys, p->nonce, WIRE_VERSION }, &buf, &len,
+                   &sent, &err) == 0) {
         struct frame f;
 
         strbuf_addn(&all, buf, len);

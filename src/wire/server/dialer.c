@@ -359,8 +359,8 @@ static void make_hello(uv_work_t *work)
 {
     struct greeting *g = work->data;
 
-    g->r = hello_pack(g->target, g->method, g->keys, g->nonce, g->version, &g->buf, &g->len,
-                      &g->sent, &g->err);
+    g->r = hello_pack(&(struct hello_way){ g->target, g->method, g->keys, g->nonce, g->version },
+                      &g->buf, &g->len, &g->sent, &g->err);
 }
 
 static void send_hello(uv_work_t *work, int status)

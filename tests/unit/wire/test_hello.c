@@ -255,7 +255,9 @@ static void test_step(void **state)
     (void)state;
     make_launch(&l);
     assert_int_equal(
-        hello_pack(&l.t, PST__AUTH_METHOD__AUTH_STEP, NULL, nonce, 2, &buf, &len, &sent, &err), 0);
+        hello_pack(&(struct hello_way){ &l.t, PST__AUTH_METHOD__AUTH_STEP, NULL, nonce, 2 }, &buf,
+                   &len, &sent, &err),
+        0);
     h = read_hello(buf, len, 2);
     assert_int_equal(h->uid, geteuid());
     assert_string_equal(h->service, "slurmd");
@@ -290,7 +292,8 @@ static void test_step(void **state)
 
     l.t.launch_key.len = 0; /* a credential without its key proves nothing */
     assert_int_equal(
-        hello_pack(&l.t, PST__AUTH_METHOD__AUTH_STEP, NULL, nonce, 2, &buf, &len, &sent, &err),
+        hello_pack(&(struct hello_way){ &l.t, PST__AUTH_METHOD__AUTH_STEP, NULL, nonce, 2 }, &buf,
+                   &len, &sent, &err),
         -EACCES);
     assert_string_equal(err.text, "Invalid job credential: it came without its key");
 }
@@ -320,9 +323,10 @@ static void test_key(void **state)
     assert_int_equal(auth_keys_create(second, &err), 0);
     assert_int_equal(auth_keys_load(path, &keys, &err), 0);
     assert_int_equal(auth_keys_load(second, &foreign, &err), 0);
-    assert_int_equal(hello_pack(&t, PST__AUTH_METHOD__AUTH_KEY, keys, nonce, WIRE_VERSION, &buf,
-                                &len, &sent, &err),
-                     0);
+    assert_int_equal(
+        hello_pack(&(struct hello_way){ &t, PST__AUTH_METHOD__AUTH_KEY, keys, nonce, WIRE_VERSION },
+                   &buf, &len, &sent, &err),
+        0);
     h = read_hello(buf, len, WIRE_VERSION);
     assert_string_equal(h->service, "slurmctld");
     assert_string_equal(h->act_as, "ann");
