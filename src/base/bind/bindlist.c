@@ -67,6 +67,20 @@ static int parse_item(struct bindlist *l, const char *item, size_t len)
     return add_items(l, item + skip, n - skip, times);
 }
 
+int bindlist_words(const char *text, bindlist_word_fn *fn, void *ctx, const char **ret_list)
+{
+    int r = 0;
+
+    *ret_list = NULL;
+    for (const char *p = text; r == 0 && !*ret_list && *p;) {
+        size_t len = strcspn(p, ",");
+
+        r = fn(ctx, p, len, ret_list);
+        p += len + (p[len] == ',');
+    }
+    return r;
+}
+
 int bindlist_parse(const char *text, bool masks, struct bindlist *ret)
 {
     struct bindlist l = { .masks = masks };

@@ -1,5 +1,5 @@
-/* bindlist.h - the lists of --cpu-bind and --mem-bind: numbers or hexadecimal masks, an item for
- * each task
+/* bindlist.h - the words of --cpu-bind and --mem-bind, and their lists: numbers or hexadecimal
+ * masks, an item for each task
  *
  * Items are parted by commas; ITEM*COUNT repeats one; a mask may begin with 0x.  Pure. */
 #pragma once
@@ -15,6 +15,11 @@ struct bindlist {
     bool masks;
 };
 
+/* Take one word of an option's value, `len` bytes; a word that begins a list sets *ret_list to
+ * where that begins.  0 or -EINVAL. */
+typedef int bindlist_word_fn(void *ctx, const char *word, size_t len, const char **ret_list);
+/* The words of text, up to the end or to a list, whose beginning is in *ret_list (NULL: none). */
+int bindlist_words(const char *text, bindlist_word_fn *fn, void *ctx, const char **ret_list);
 /* Errors: -EINVAL, -E2BIG, -ENOMEM.  On failure nothing is kept. */
 int bindlist_parse(const char *text, bool masks, struct bindlist *ret);
 void bindlist_done(struct bindlist *l);

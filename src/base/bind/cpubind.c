@@ -55,30 +55,35 @@ static bool is_mask(enum cpubind_kind kind)
     return kind == CPUBIND_MASK_CPU || kind == CPUBIND_MASK_LDOM;
 }
 
-static int parse_word(struct cpubind *b, const char *word, size_t len, const char **ret_list)
+/* Words that are no kind. */
+static bool take_flag(struct cpubind *b, const char *word, size_t len)
 {
-    if (len && strncasecmp(word, "quiet", len) == 0) {
-        b->quiet = true;
-        b->verbose = false;
+    if (len && strncasecmp(word, "quiet", len) == 0)
+        b->verbose = !(b->quiet = true);
+    else if (len && strncasecmp(word, "verbose", len) == 0)
+        b->quiet = !(b->verbose = true);
+    else
+        return false;
+    return true;
+}
+
+static int take_word(void *ctx, const char *word, size_t len, const char **ret_list)
+{
+    struct cpubind *b = ctx;
+
+    if (take_flag(b, word, len))
         return 0;
-    }
-    if (len && strncasecmp(word, "verbose", len) == 0) {
-        b->verbose = true;
-        b->quiet = false;
-        return 0;
-    }
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        size_t full = strlen(words[i].word);
+        size_t full = strlen(words[i].word), least = words[i].least ? words[i].least : full;
         bool list = words[i].word[full - 1] == ':';
 
-        if (list && len >= full && strncasecmp(word, words[i].word, full) == 0) {
-            b->kind = words[i].kind;
+        if (list ? len < full || strncasecmp(word, words[i].word, full) != 0
+                 : len < least || len > full || strncasecmp(word, words[i].word, len) != 0)
+            continue;
+        b->kind = words[i].kind;
+        if (list)
             *ret_list = word + full;
-            return 0;
-        }
-        if (!list && len && strncasecmp(word, words[i].word, len) == 0 && len <= full &&
-            (len == full || (words[i].least && len >= words[i].least)))
-            return b->kind = words[i].kind, 0;
+        return 0;
     }
     /* what SLURM_CPU_BIND of a step without masks says */
     if (len == 8 && strncasecmp(word, "mask_cpu", len) == 0)
@@ -89,15 +94,9 @@ static int parse_word(struct cpubind *b, const char *word, size_t len, const cha
 int cpubind_parse(const char *text, struct cpubind *ret, struct err *err)
 {
     struct cpubind b = { 0 };
-    const char *list = NULL;
-    int r = 0;
+    const char *list;
+    int r = bindlist_words(text, take_word, &b, &list);
 
-    for (const char *p = text; r == 0 && !list && *p;) {
-        size_t len = strcspn(p, ",");
-
-        r = parse_word(&b, p, len, &list);
-        p += len + (p[len] == ',');
-    }
     if (r == 0 && list)
         r = bindlist_parse(list, is_mask(b.kind), &b.list);
     if (r == 0) {

@@ -37,7 +37,7 @@ static bool is_word(const char *text, size_t len, const char *word, size_t least
 }
 
 /* Words that are no kind. */
-static bool parse_flag(struct membind *b, const char *word, size_t len)
+static bool take_flag(struct membind *b, const char *word, size_t len)
 {
     if (is_word(word, len, "quiet", 1))
         b->verbose = !(b->quiet = true);
@@ -52,9 +52,11 @@ static bool parse_flag(struct membind *b, const char *word, size_t len)
     return true;
 }
 
-static int parse_word(struct membind *b, const char *word, size_t len, const char **ret_list)
+static int take_word(void *ctx, const char *word, size_t len, const char **ret_list)
 {
-    if (parse_flag(b, word, len))
+    struct membind *b = ctx;
+
+    if (take_flag(b, word, len))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         size_t full = strlen(words[i].word);
@@ -74,15 +76,9 @@ static int parse_word(struct membind *b, const char *word, size_t len, const cha
 int membind_parse(const char *text, struct membind *ret, struct err *err)
 {
     struct membind b = { 0 };
-    const char *list = NULL;
-    int r = 0;
+    const char *list;
+    int r = bindlist_words(text, take_word, &b, &list);
 
-    for (const char *p = text; r == 0 && !list && *p;) {
-        size_t len = strcspn(p, ",");
-
-        r = parse_word(&b, p, len, &list);
-        p += len + (p[len] == ',');
-    }
     if (r == 0 && list)
         r = bindlist_parse(list, b.kind == MEMBIND_MASK, &b.list);
     if (r == 0) {
