@@ -1,4 +1,4 @@
-/* messages.c - what `penstock` says on stderr */
+/* messages.c - what `penstock` says: messages on stderr, rows of --help */
 #include "penstock/penstock.h"
 
 #include <stdarg.h>
@@ -51,4 +51,14 @@ int bad_option(void)
 {
     (void)fputs("Try \"penstock --help\" for more information\n", stderr);
     return STATUS_USAGE;
+}
+
+void print_option(char letter, const char *name, const char *metavar, const char *help)
+{
+    const char short_form[] = { '-', letter, ',', ' ', '\0' };
+    char left[64];
+
+    (void)snprintf(left, sizeof(left), "%s--%s%s%s", letter ? short_form : "    ", name,
+                   metavar ? "=" : "", metavar ? metavar : "");
+    (void)printf("  %-26s %s\n", left, help);
 }

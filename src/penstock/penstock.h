@@ -37,7 +37,7 @@ int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 
-/* ---- messages.c: `penstock: text` on stderr -------------------------------------------------- */
+/* ---- messages.c: `penstock: text` on stderr, rows of --help ----------------------------------- */
 
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `penstock: error: text`; gives STATUS_FAILED. */
@@ -47,6 +47,8 @@ int say_nomem(void); /* the same for memory that ran out */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The hint alone: getopt_long has said what is wrong.  Gives STATUS_USAGE. */
 int bad_option(void);
+/* A row of --help, on standard output.  letter 0, metavar NULL: it has none. */
+void print_option(char letter, const char *name, const char *metavar, const char *help);
 
 /* ---- instance.c: a private cluster's folder -------------------------------------------------- */
 

@@ -106,15 +106,8 @@ static int print_help(void)
     (void)puts(
         "Usage: penstock sim --trace FILE | --generate lublin|gpu | --from-live [OPTIONS...]\n\n"
         "Run jobs through the controller's scheduler on a clock of its own, and report.\n");
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        char left[64];
-
-        (void)snprintf(left, sizeof(left), "%s--%s%s%s",
-                       rows[i].letter ? (char[]){ '-', rows[i].letter, ',', ' ', 0 } : "    ",
-                       rows[i].name, rows[i].metavar ? "=" : "",
-                       rows[i].metavar ? rows[i].metavar : "");
-        (void)printf("  %-26s %s\n", left, rows[i].help);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        print_option(rows[i].letter, rows[i].name, rows[i].metavar, rows[i].help);
     (void)puts("\nManual: penstock-sim(1)");
     return -1;
 }

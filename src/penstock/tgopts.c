@@ -92,15 +92,8 @@ static int print_help(void)
     (void)puts("Usage: penstock topograph generate --provider NAME --input FILE [OPTIONS...]\n"
                "       penstock topograph serve [--config FILE] [OPTIONS...]\n\n"
                "Find out which nodes are near each other, and write topology files.\n");
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        char left[64];
-
-        (void)snprintf(left, sizeof(left), "%s--%s%s%s",
-                       rows[i].letter ? (char[]){ '-', rows[i].letter, ',', ' ', 0 } : "    ",
-                       rows[i].name, rows[i].metavar ? "=" : "",
-                       rows[i].metavar ? rows[i].metavar : "");
-        (void)printf("  %-26s %s\n", left, rows[i].help);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        print_option(rows[i].letter, rows[i].name, rows[i].metavar, rows[i].help);
     (void)puts("\nManual: penstock-topograph(1)");
     return -1;
 }
