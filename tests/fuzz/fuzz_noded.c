@@ -56,8 +56,7 @@ int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
                        const posix_spawnattr_t *attr, char *const argv[], char *const envp[]);
 int __wrap_stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd,
                        int ns_pid_fd, pid_t *ret_pid, int *ret_ctl);
-int __wrap_bcast_spawn(const char *exe, const char *kind, const char *dir_,
-                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd, pid_t *ret_pid);
+int __wrap_bcast_spawn(const struct bcast_start *b, pid_t *ret_pid);
 int __wrap_hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 int __real_hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
 Pst__Processors *__wrap_hw_processors(const struct noded *d);
@@ -139,13 +138,10 @@ int __wrap_stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, in
     return 0;
 }
 
-int __wrap_bcast_spawn(const char *exe, const char *kind, const char *dir_,
-                       const Pst__BcastFile *file, int fd, int ns_fd, int go_fd, pid_t *ret_pid)
+int __wrap_bcast_spawn(const struct bcast_start *b, pid_t *ret_pid)
 {
-    assert(exe[0] && kind[0] && dir_[0] && fd >= 0);
-    assert(protobuf_c_message_get_packed_size(&file->base));
-    (void)ns_fd;
-    (void)go_fd;
+    assert(b->exe[0] && b->kind[0] && b->dir[0] && b->fd >= 0);
+    assert(protobuf_c_message_get_packed_size(&b->file->base));
     return new_child(-1, ret_pid);
 }
 

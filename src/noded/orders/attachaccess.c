@@ -98,83 +98,118 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, st
     return 0;
 }
 
-/* Start a process of the user that takes the connection over. */
-static void start_process(struct noded *d, const char *kind, Pst__BcastFile *file,
-                          const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op,
-                          uint32_t request_id)
+/* A connection, and who takes it over. */
+struct takeover {
+    const char *kind; /* of the process: "bcast", "tail", "relay" */
+    unsigned op;
+    uint32_t request_id;
+    int fd;    /* the connection; not owned */
+    int ns_fd; /* of the job; -1: it has none, or the process needs none */
+};
+
+static ProtobufCBinaryData stream_key_of(const Pst__BcastFile *file)
 {
-    ProtobufCBinaryData key = file->relay  ? file->relay->stream_key
-                              : file->tail ? file->tail->stream_key
-                                           : file->open->stream_key;
+    return file->relay  ? file->relay->stream_key
+           : file->tail ? file->tail->stream_key
+                        : file->open->stream_key;
+}
+
+/* Start the process; it waits until it is in the table of those that are reaped. */
+static int start_waiting(struct noded *d, const struct takeover *t, const Pst__BcastFile *file,
+                         const Pst__StepCredential *cred, struct err *err)
+{
     char exe[sizeof(d->stepd_exe) + 8];
-    struct err err = { .text = "" };
-    int go[2] = { -1, -1 };
+    struct bcast_start b = {
+        .exe = exe, .kind = t->kind, .dir = d->spool, .file = file, .fd = t->fd, .ns_fd = t->ns_fd
+    };
+    int go[2];
     pid_t pid;
-    int r = userproc_room(d, cred->uid, &err);
+    int r = pipe2(go, O_CLOEXEC) < 0 ? -errno : 0;
+
+    if (r < 0)
+        return r;
+    /* The twin that is linked dynamically looks names up and loads liblz4 and OpenSSL. */
+    (void)snprintf(
+        exe, sizeof(exe), "%s%s", d->stepd_exe,
+        file->relay || stream_key_of(file).len || (file->open && file->open->lz4) ? "-relay" : "");
+    b.go_fd = go[0];
+    r = bcast_spawn(&b, &pid);
+    if (r == 0)
+        r = userproc_add(d, cred, pid, t->kind, err); /* reaped with the other children */
+    if (r == 0 && write(go[1], "", 1) != 1)
+        r = -EIO; /* it ends */
+    (void)close(go[0]);
+    (void)close(go[1]);
+    return r;
+}
+
+/* Start a process of the user that takes the connection over. */
+static void start_process(struct noded *d, const struct takeover *t, Pst__BcastFile *file,
+                          const Pst__StepCredential *cred)
+{
+    struct err err = { .text = "" };
+    int r;
 
     if (geteuid() != 0 && cred->uid != geteuid()) {
-        refuse_access(fd, key, op, request_id, EPERM,
+        refuse_access(t->fd, stream_key_of(file), t->op, t->request_id, EPERM,
                       "slurmd is not root and cannot act as this user");
         return;
     }
-    /* The twin that is linked dynamically looks names up and loads liblz4 and OpenSSL. */
-    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe,
-                   file->relay || key.len || (file->open && file->open->lz4) ? "-relay" : "");
     file->has_uid = file->has_gid = file->has_request_id = true;
     file->uid = cred->uid;
     file->gid = cred->gid;
-    file->request_id = request_id;
+    file->request_id = t->request_id;
+    r = userproc_room(d, cred->uid, &err);
     if (r == 0)
         r = fill_groups(file, cred, &err);
-    if (r == 0 && pipe2(go, O_CLOEXEC) < 0)
-        r = -errno;
     if (r == 0)
-        /* reaped with the other children */
-        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, go[0], &pid);
-    if (r == 0)
-        r = userproc_add(d, cred, pid, kind, &err);
-    if (r == 0 && write(go[1], "", 1) != 1)
-        r = -EIO; /* it ends */
-    for (int i = 0; i < 2; i++)
-        if (go[i] >= 0)
-            (void)close(go[i]);
+        r = start_waiting(d, t, file, cred, &err);
     if (r < 0) {
         const char *why = err.text[0] ? err.text : strerror(-r);
 
-        log_error("cannot start a %s: %s job=%u uid=%u", kind, why, cred->job_id, cred->uid);
-        refuse_access(fd, key, op, request_id, -r, why);
+        log_error("cannot start a %s: %s job=%u uid=%u", t->kind, why, cred->job_id, cred->uid);
+        refuse_access(t->fd, stream_key_of(file), t->op, t->request_id, -r, why);
     }
     free(file->gids);
+}
+
+/* The mount namespace of the credential's job; -1: it has none. */
+static int namespace_of(struct noded *d, const Pst__StepCredential *cred)
+{
+    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+
+    return job ? job->ns_fd : -1;
 }
 
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id)
 {
-    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    struct takeover t = { "bcast", OP_BCAST_OPEN, request_id, fd, namespace_of(d, cred) };
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.open = open;
-    start_process(d, "bcast", &file, cred, fd, job ? job->ns_fd : -1, OP_BCAST_OPEN, request_id);
+    start_process(d, &t, &file, cred);
 }
 
 void access_tail(struct noded *d, Pst__TailOutput *tail, const Pst__StepCredential *cred, int fd,
                  uint32_t request_id)
 {
-    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    struct takeover t = { "tail", OP_TAIL_OUTPUT, request_id, fd, namespace_of(d, cred) };
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.tail = tail;
     file.job = cred->job;
-    start_process(d, "tail", &file, cred, fd, job ? job->ns_fd : -1, OP_TAIL_OUTPUT, request_id);
+    start_process(d, &t, &file, cred);
 }
 
 void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id)
 {
+    struct takeover t = { "relay", OP_RELAY, request_id, fd, -1 };
     Pst__BcastFile file = PST__BCAST_FILE__INIT;
 
     file.relay = open;
     log_flag(ROUTE, "JobId=%u relays %s to %zu nodes, at most %u at a time", cred->job_id,
              open->bcast ? "a file" : "a launch", open->n_nodes, open->width);
-    start_process(d, "relay", &file, cred, fd, -1, OP_RELAY, request_id);
+    start_process(d, &t, &file, cred);
 }

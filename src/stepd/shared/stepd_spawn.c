@@ -102,22 +102,21 @@ static void close_all(int fds[FD_COUNT])
             (void)close(fds[i]);
 }
 
-int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file,
-                int fd, int ns_fd, int go_fd, pid_t *ret_pid)
+int bcast_spawn(const struct bcast_start *b, pid_t *ret_pid)
 {
-    char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
+    char *argv[] = { (char *)"slurmstepd", (char *)b->kind, NULL };
     char *none[] = { NULL };
     int fds[FD_COUNT] = NO_FDS;
-    int r = copy_above(fd, &fds[FD_SRUN]);
+    int r = copy_above(b->fd, &fds[FD_SRUN]);
 
     if (r == 0)
-        r = copy_above(ns_fd, &fds[FD_NS]);
+        r = copy_above(b->ns_fd, &fds[FD_NS]);
     if (r == 0)
-        r = copy_above(go_fd, &fds[FD_CTL]);
+        r = copy_above(b->go_fd, &fds[FD_CTL]);
     if (r == 0)
-        r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
+        r = spool_memfd(&b->file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)
-        r = start_stepd(exe, argv, none, dir, fds, ret_pid);
+        r = start_stepd(b->exe, argv, none, b->dir, fds, ret_pid);
     close_all(fds);
     return r;
 }

@@ -15,9 +15,15 @@ enum { STEP_MEMLOCK_NOW = 1, STEP_MEMLOCK_ALL }; /* what it has at its start; wh
 int stepd_spawn(const char *exe, const Pst__StepFile *sf, int srun_fd, int ns_fd, int ns_pid_fd,
                 pid_t *ret_pid, int *ret_ctl);
 
-/* Start exe for a transfer of sbcast ("bcast"), or its twin for a relay ("relay"); it works
- * in dir, in the mount namespace ns_fd (-1 = slurmd's), and answers on fd, once a byte has come
- * on go_fd; all are duplicated.  It ends when that closes without one.  The child must be waited
- * for. */
-int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__BcastFile *file,
-                int fd, int ns_fd, int go_fd, pid_t *ret_pid);
+/* A process of the user that takes a connection over.  The descriptors are duplicated. */
+struct bcast_start {
+    const char *exe;
+    const char *kind; /* "bcast", "tail", or "relay" */
+    const char *dir;  /* where it works */
+    const Pst__BcastFile *file;
+    int fd;    /* the connection that it answers on ... */
+    int go_fd; /* ... once a byte has come here; it ends when this closes without one */
+    int ns_fd; /* the mount namespace that it works in; -1 = slurmd's */
+};
+/* The child must be waited for.  Errors: negative errno. */
+int bcast_spawn(const struct bcast_start *b, pid_t *ret_pid);

@@ -209,20 +209,26 @@ const struct bitmap *bind_cpus(const struct step *s, size_t index)
     return s->bind && !bitmap_empty(s->bind->masks[index]) ? s->bind->masks[index] : NULL;
 }
 
-void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what,
-               const char *how, const struct bitmap *mask, const char *end)
+/* As one hexadecimal number, bit 0 last. */
+static void put_mask(struct strbuf *hex, const struct bitmap *mask)
 {
-    _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT, line = STRBUF_INIT;
-
     for (uint32_t i = (mask->nbits + 3) / 4; i > 0; i--) {
         unsigned digit = mask->words[(i - 1) / 16] >> ((i - 1) % 16 * 4) & 15;
 
-        if (digit || hex.len || i == 1)
-            strbuf_addc(&hex, "0123456789abcdef"[digit]);
+        if (digit || hex->len || i == 1)
+            strbuf_addc(hex, "0123456789abcdef"[digit]);
     }
-    strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what,
-                bitmap_empty(mask) ? "NONE" : how, s->sf->job->node_name, s->tasks[index].rank,
-                index, (int)pid, strbuf_str(&hex), bitmap_empty(mask) ? "" : end);
+}
+
+void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const struct bind_words *w)
+{
+    _cleanup_val_(strbuf_done) struct strbuf hex = STRBUF_INIT, line = STRBUF_INIT;
+    bool none = bitmap_empty(w->mask);
+
+    put_mask(&hex, w->mask);
+    strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", w->what,
+                none ? "NONE" : w->how, s->sf->job->node_name, s->tasks[index].rank, index,
+                (int)pid, strbuf_str(&hex), none ? "" : w->end);
     output_tell(s, fd, strbuf_str(&line), line.len);
 }
 
@@ -234,11 +240,14 @@ void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)
         [CPUBIND_MASK_LDOM] = "LDMASK",
     };
     const struct bind *b = s->bind;
+    bool named = b && b->kind < ARRAY_SIZE(names) && names[b->kind];
 
     if (b && b->want.verbose)
-        bind_line(s, index, pid, fd, "cpu-bind",
-                  b->kind < ARRAY_SIZE(names) && names[b->kind] ? names[b->kind] : "MASK",
-                  b->masks[index], " set");
+        bind_line(s, index, pid, fd,
+                  &(struct bind_words){ .what = "cpu-bind",
+                                        .how = named ? names[b->kind] : "MASK",
+                                        .end = " set",
+                                        .mask = b->masks[index] });
 }
 
 void bind_done(struct step *s)

@@ -21,9 +21,13 @@ struct bitmap *bind_step_cpus(const struct step *s);
 void bind_task(const struct step *s, size_t index, struct child *c);
 /* With `verbose`: the line about it, on the task's own standard error. */
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd);
-/* Such a line: "WHAT=HOW - node1, task  0  0 [4711]: mask 0x3END". */
-void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char *what,
-               const char *how, const struct bitmap *mask, const char *end);
+/* Such a line: "WHAT=HOW - node1, task  0  0 [4711]: mask 0x3END"; of an empty mask "WHAT=NONE"
+ * and without the end. */
+struct bind_words {
+    const char *what, *how, *end;
+    const struct bitmap *mask;
+};
+void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const struct bind_words *w);
 /* The kernel's numbers of a task's CPUs; NULL: it is not bound. */
 const struct bitmap *bind_cpus(const struct step *s, size_t index);
 void bind_done(struct step *s);

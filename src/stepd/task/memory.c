@@ -143,8 +143,11 @@ void memory_tell(const struct step *s, size_t index, pid_t pid, int r, int fd)
     const struct memory *m = s->memory;
 
     if (m && m->want.verbose)
-        bind_line(s, index, pid, fd, "mem-bind", names[m->want.kind], m->masks[index],
-                  r < 0 ? " FAILED" : " set");
+        bind_line(s, index, pid, fd,
+                  &(struct bind_words){ .what = "mem-bind",
+                                        .how = names[m->want.kind],
+                                        .end = r < 0 ? " FAILED" : " set",
+                                        .mask = m->masks[index] });
 }
 
 void memory_done(struct step *s)
