@@ -25,35 +25,53 @@ static const struct column *find_column(const struct column *all, size_t n, cons
     return found;
 }
 
+/* The width behind %, [p, p + len); false: it is none. */
+static bool read_width(const char *p, size_t len, int *ret)
+{
+    char text[16];
+    int64_t width;
+
+    (void)snprintf(text, sizeof(text), "%.*s", (int)len, p); /* cut: too large */
+    if (parse_i64(text, -1000, 1000, &width) < 0 || !width)
+        return false;
+    *ret = (int)width;
+    return true;
+}
+
+static bool refuse_field(struct table *t, const char *field, size_t len)
+{
+    t->unknown = field;
+    t->unknown_len = len;
+    return false;
+}
+
+/* One field of so many bytes, "NAME" or "NAME%WIDTH". */
+static bool add_field(struct table *t, const struct column *all, size_t n, const char *field,
+                      size_t len)
+{
+    size_t name = MIN(strcspn(field, "%"), len);
+    const struct column *c = find_column(all, n, field, name);
+
+    if (!c || t->n == ARRAY_SIZE(t->columns))
+        return refuse_field(t, field, name);
+    t->columns[t->n] = *c;
+    if (name < len && !read_width(field + name + 1, len - name - 1, &t->columns[t->n].width))
+        return refuse_field(t, field, len);
+    t->n++;
+    return true;
+}
+
 void table_init(struct table *t, const struct sreport *s, const struct column *all, size_t n,
                 const char *format)
 {
     *t = (struct table){ .s = s };
     if (!*format) /* the field without a name */
-        t->unknown = format;
+        (void)refuse_field(t, format, 0);
     while (*format) {
-        size_t len = strcspn(format, ","), name = strcspn(format, ",%");
-        const struct column *c = find_column(all, n, format, name);
-        int64_t width;
-        char text[16];
+        size_t len = strcspn(format, ",");
 
-        if (!c || t->n == ARRAY_SIZE(t->columns)) {
-            t->unknown = format;
-            t->unknown_len = name;
+        if (!add_field(t, all, n, format, len))
             return;
-        }
-        t->columns[t->n] = *c;
-        if (name < len) {
-            (void)snprintf(text, sizeof(text), "%.*s", (int)(len - name - 1),
-                           format + name + 1); /* cut: too large */
-            if (parse_i64(text, -1000, 1000, &width) < 0 || !width) {
-                t->unknown = format;
-                t->unknown_len = len;
-                return;
-            }
-            t->columns[t->n].width = (int)width;
-        }
-        t->n++;
         format += len;
         format += *format == ',';
     }
