@@ -129,31 +129,32 @@ void metrictally_add(struct job_tally *into, const struct job_tally *one)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+static uint64_t take_from(uint64_t all, uint64_t part)
+{
+    return all > part ? all - part : 0;
+}
+
+static uint64_t count_gpus(const char *gres)
+{
+    return gres ? gres_text_count(gres, "gpu", NULL, NULL) : 0;
+}
+
 void metrictally_values(const Pst__NodeRecord *node, struct node_values *ret)
 {
     const struct names_node n = names_node_of(node);
-    uint64_t mem = node->real_memory_mib;
+    uint64_t mem_mib = node->real_memory_mib, *v = ret->v;
 
-    *ret = (struct node_values){ .v = {
-                                     [NODE_VALUE_CPUS] = node->cpus,
-                                     [NODE_VALUE_CPUS_ALLOC] = node->alloc_cpus,
-                                     [NODE_VALUE_CPUS_EFCTV] = n.cpus,
-                                     [NODE_VALUE_CPUS_IDLE] =
-                                         n.cpus > node->alloc_cpus ? n.cpus - node->alloc_cpus : 0,
-                                     [NODE_VALUE_GPUS] =
-                                         node->gres ? gres_text_count(node->gres, "gpu", NULL, NULL)
-                                                    : 0,
-                                     [NODE_VALUE_GPUS_ALLOC] =
-                                         node->alloc_gres
-                                             ? gres_text_count(node->alloc_gres, "gpu", NULL, NULL)
-                                             : 0,
-                                     [NODE_VALUE_MEM_ALLOC] = node->alloc_mem_mib * MIB,
-                                     [NODE_VALUE_MEM_EFCTV] =
-                                         (mem > node->mem_spec_mib ? mem - node->mem_spec_mib : 0) *
-                                         MIB,
-                                     [NODE_VALUE_MEM_FREE] = node->free_mem_mib * MIB,
-                                     [NODE_VALUE_MEM] = mem * MIB,
-                                 } };
+    *ret = (struct node_values){ 0 };
+    v[NODE_VALUE_CPUS] = node->cpus;
+    v[NODE_VALUE_CPUS_ALLOC] = node->alloc_cpus;
+    v[NODE_VALUE_CPUS_EFCTV] = n.cpus;
+    v[NODE_VALUE_CPUS_IDLE] = take_from(n.cpus, node->alloc_cpus);
+    v[NODE_VALUE_GPUS] = count_gpus(node->gres);
+    v[NODE_VALUE_GPUS_ALLOC] = count_gpus(node->alloc_gres);
+    v[NODE_VALUE_MEM] = mem_mib * MIB;
+    v[NODE_VALUE_MEM_ALLOC] = node->alloc_mem_mib * MIB;
+    v[NODE_VALUE_MEM_EFCTV] = take_from(mem_mib, node->mem_spec_mib) * MIB;
+    v[NODE_VALUE_MEM_FREE] = node->free_mem_mib * MIB;
 }
 
 static enum node_counter counter_of_node(const struct names_node *n)
