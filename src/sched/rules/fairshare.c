@@ -25,6 +25,8 @@ struct tree {
     bool *lost;
     double grand;
     uint32_t users, rank;
+    bool oblivious;     /* FAIRSHARE_DEPTH_OBLIVIOUS */
+    uint32_t dampening; /* FairShareDampeningFactor, at least 1 */
 };
 
 static void tree_done(struct tree *t)
@@ -201,48 +203,82 @@ static double oblivious_ratio(double parent, double own)
     return parent * pow(own, k);
 }
 
-/* From the top down: S is the product of the levels, UE the effective usage. */
-static void descend_tree(struct tree *t, uint32_t list, double shares, double usage, double ratio,
-                         bool top, enum fairshare_kind kind, uint32_t dampening)
+/* What an association hands down to those below it. */
+struct level {
+    double shares; /* the product of the shares from the top down to it */
+    double usage;  /* effective: its own, moved towards that of those above it */
+    double ratio;  /* of what was used to what is due, for FAIRSHARE_DEPTH_OBLIVIOUS */
+    bool top;      /* nothing is above */
+};
+
+static double actual_usage(const struct tree *t, const struct fairshare_node *c)
+{
+    return t->grand > 0 ? c->total / t->grand : 0;
+}
+
+static struct level level_of(const struct tree *t, const struct fairshare_node *c,
+                             const struct level *above)
+{
+    double actual = actual_usage(t, c), own = c->norm_shares;
+    struct level l = *above;
+
+    l.top = false;
+    if (!c->use_parent)
+        l.shares = above->shares * own;
+    if (above->top)
+        l.usage = actual;
+    else if (!c->use_parent)
+        l.usage = actual + (above->usage - actual) * own;
+    if (c->use_parent)
+        l.ratio = above->top ? actual : above->ratio;
+    else if (own > 0)
+        l.ratio = above->top ? c->effective_usage / own
+                             : oblivious_ratio(above->ratio, c->effective_usage / own);
+    return l;
+}
+
+static double factor_at(const struct tree *t, const struct level *l)
+{
+    if (l->shares <= 0)
+        return 0;
+    return exp2(-(t->oblivious ? l->ratio : l->usage / l->shares) / t->dampening);
+}
+
+static double effective_at(const struct tree *t, const struct level *l, double actual, bool top)
+{
+    if (!t->oblivious || top)
+        return l->usage;
+    return l->shares > 0 ? l->ratio * l->shares : actual;
+}
+
+/* From the top down. */
+static void descend_tree(struct tree *t, uint32_t list, const struct level *above)
 {
     for (uint32_t i = t->first[list]; i != NONE; i = t->next[i]) {
         struct fairshare_node *c = &t->n[i];
-        double actual = t->grand > 0 ? c->total / t->grand : 0, own = c->norm_shares;
-        double s = c->use_parent ? shares : shares * own;
-        double ue = top             ? actual
-                    : c->use_parent ? usage
-                                    : actual + (usage - actual) * own,
-               r = ratio;
+        const struct level l = level_of(t, c, above);
 
-        if (!c->use_parent && own > 0)
-            r = top ? c->effective_usage / own : oblivious_ratio(ratio, c->effective_usage / own);
-        else if (c->use_parent && top)
-            r = actual;
-        c->norm_shares = s;
-        c->norm_usage = actual;
-        c->effective_usage = kind != FAIRSHARE_DEPTH_OBLIVIOUS || top ? ue : s > 0 ? r * s : actual;
-        if (s <= 0)
-            c->factor = 0;
-        else if (kind == FAIRSHARE_DEPTH_OBLIVIOUS)
-            c->factor = exp2(-r / dampening);
-        else
-            c->factor = exp2(-(ue / s) / dampening);
+        c->norm_shares = l.shares;
+        c->norm_usage = actual_usage(t, c);
+        c->effective_usage = effective_at(t, &l, c->norm_usage, above->top);
+        c->factor = factor_at(t, &l);
         if (!c->user)
-            descend_tree(t, i, s, ue, r, false, kind, dampening);
+            descend_tree(t, i, &l);
     }
 }
 
 /* Accounts that stand in no list: as they would be with all of their parent's shares. */
-static void pass_on(struct tree *t, uint32_t i, uint32_t dampening)
+static void pass_on(struct tree *t, uint32_t i)
 {
     struct fairshare_node *c = &t->n[i], *up = t->up[i] == FAIRSHARE_ROOT ? NULL : &t->n[t->up[i]];
 
     if (!c->use_parent || c->user || t->lost[i])
         return;
     c->norm_shares = up ? up->norm_shares : 1;
-    c->norm_usage = t->grand > 0 ? c->total / t->grand : 0;
+    c->norm_usage = actual_usage(t, c);
     c->effective_usage = up ? up->effective_usage : c->norm_usage;
-    c->factor = c->norm_shares > 0 ? exp2(-(c->effective_usage / c->norm_shares) / dampening) : 0;
+    c->factor =
+        c->norm_shares > 0 ? exp2(-(c->effective_usage / c->norm_shares) / t->dampening) : 0;
 }
 
 int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kind kind,
@@ -262,14 +298,16 @@ int fairshare_compute(struct fairshare_node *nodes, size_t n, enum fairshare_kin
         inherit_level(&t, i);
     if (kind == FAIRSHARE_TREE) {
         for (uint32_t i = 0; i < t.count; i++)
-            nodes[i].norm_usage = t.grand > 0 ? nodes[i].total / t.grand : 0;
+            nodes[i].norm_usage = actual_usage(&t, &nodes[i]);
         t.rank = t.users;
         push_children(&t, t.count);
         visit_list(&t, 0, 0);
     } else {
-        descend_tree(&t, t.count, 1, 1, 1, true, kind, dampening ? dampening : 1);
+        t.oblivious = kind == FAIRSHARE_DEPTH_OBLIVIOUS;
+        t.dampening = dampening ? dampening : 1;
+        descend_tree(&t, t.count, &(struct level){ 1, 1, 1, true });
         for (uint32_t i = 0; i < t.count; i++)
-            pass_on(&t, i, dampening ? dampening : 1);
+            pass_on(&t, i);
     }
     return 0;
 }
