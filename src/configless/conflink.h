@@ -1,11 +1,9 @@
 /* conflink.h - where a host without files has its key, and where commands find its configuration */
 #pragma once
 
-/* The cluster's key on this host: `given` (an option; NULL: none), else SLURM_SACK_JWKS,
- * SLURM_SACK_KEY,
- * slurm.jwks or slurm.key beside conf_path (-f; NULL: SLURM_CONF, else the usual file).  *ret_path
- * is NULL when
- * there is no such file, and the caller's to free.  -ENOMEM. */
+/* The cluster's key on this host: `given` (an option; NULL: none), else what SLURM_SACK_JWKS or
+ * SLURM_SACK_KEY names, else slurm.jwks or slurm.key beside conf_path (-f; NULL: SLURM_CONF, else
+ * the usual file).  *ret_path is the caller's to free; NULL: there is no such file.  -ENOMEM. */
 int conflink_key(const char *conf_path, const char *given, char **ret_path);
 
 /* RUNTIME_DIRECTORY/conf, or /run/slurm/conf. */

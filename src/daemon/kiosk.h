@@ -1,12 +1,12 @@
 /* kiosk.h - sack.socket: the daemon vouches for commands of its host
  *
- * A thread of its own answers VouchRequests (wire/auth/vouch.h) on RUNTIME_DIRECTORY/sack.socket,
- * else
- * /run/SERVICE/sack.socket.  With the cluster's key it vouches for every caller, without it with
- * the
- * node's own key, which slurmctld believes for few (docs/design/0024-vouching.md).  A caller has 5
- * seconds, a user 16 of 64 places.  While all are taken a caller has a tenth of a second, so that
- * one user with many numbers (user namespaces) stops nobody. */
+ * A thread of its own answers VouchRequests (wire/auth/vouch.h) on sack.socket in
+ * RUNTIME_DIRECTORY, else in /run/SERVICE.  With the cluster's key it vouches for every caller;
+ * without it, with the node's own key, which slurmctld believes for few
+ * (docs/design/0024-vouching.md).
+ *
+ * A caller has 5 seconds, a user 16 of 64 places.  While all are taken a caller has a tenth of a
+ * second, so that one user with many numbers (user namespaces) stops nobody. */
 #pragma once
 
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* clifilter.h - what the site and the user have to say about options: CliFilterPlugins
  *
  * lua: cli_filter.lua beside slurm.conf (or CliFilterParameters=cli_filter_lua_path=FILE) with
- * slurm_cli_setup_defaults(), slurm_cli_pre_submit() and slurm_cli_post_submit().  user_defaults:
- * lines
- * `[command:][cluster:]option=value` of ~/.slurm/defaults.  Nothing is opened when the key is not
- * set.  These are conveniences: whoever runs a command owns its process, so what must hold belongs
- * into job_submit.lua. */
+ * slurm_cli_setup_defaults(), slurm_cli_pre_submit() and slurm_cli_post_submit().
+ * user_defaults: lines `[command:][cluster:]option=value` of ~/.slurm/defaults.
+ *
+ * Nothing is opened when the key is not set.  These are conveniences: whoever runs a command owns
+ * its process, so what must hold belongs into job_submit.lua. */
 #pragma once
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* conf_lex.h - lines and Key=Value pairs of the slurm.conf dialect; private to src/conf
  *
  * Works in place on writable text that ends in a NUL byte: keys and values handed out point into
- * it. Comments run from an unquoted '#' (not "\#") to the end of the line; a line whose last
- * character is
- * '\' goes on in the next one; values may stand in double quotes. */
+ * it.
+ * Comments run from an unquoted '#' (not "\#") to the end of the line.  A line that ends with a
+ * backslash goes on in the next one.  Values may stand in double quotes. */
 #pragma once
 
 #include <stdbool.h>

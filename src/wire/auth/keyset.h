@@ -1,11 +1,9 @@
 /* keyset.h - the forms of the cluster's key file (private to wire/auth)
  *
  *   name:hex      lines of 32 bytes each; the first signs
- *   {"keys":[]}   a JSON Web Key Set (slurm.jwks): kty=oct, alg=HS256, kid, k of 16 bytes or more
- * in
- *                 base64 or base64url; use="default" signs, else the first; exp in seconds, from
- * which
- *                 on a key neither signs nor verifies
+ *   {"keys":[]}   a JSON Web Key Set (slurm.jwks): kty=oct, alg=HS256, kid; k has 16 bytes or
+ *                 more, in base64 or base64url; use="default" signs, else the first; from exp
+ *                 (seconds) on a key neither signs nor verifies
  *   other bytes   one key of all of them (slurm.key); 16 at least.  Text is one, too, when no line
  *                 has a name, or when it is one line that is longer than a name and a key
  *
