@@ -11,8 +11,9 @@
 enum { ROW_INDEX, ROW_READY, ROW_LIVE, ROW_HEALTH, ROW_CONF, ROW_END, ROWS };
 #define WORDS_MAX 64u
 
-const char httphealth_live_words[] = "check %s is running";
-const char httphealth_ready_words[] = "check %s is servicing RPCs";
+/* formats: the daemon's name */
+static const char live_words[] = "check %s is running";
+static const char ready_words[] = "check %s is servicing RPCs";
 
 struct httphealth {
     struct httphealth_config config;
@@ -84,8 +85,8 @@ static void make_table(struct httphealth *h)
 {
     const char *name = h->config.name;
 
-    (void)snprintf(h->live_words, WORDS_MAX, httphealth_live_words, name); /* names are short */
-    (void)snprintf(h->ready_words, WORDS_MAX, httphealth_ready_words, name);
+    (void)snprintf(h->live_words, WORDS_MAX, live_words, name); /* names are short */
+    (void)snprintf(h->ready_words, WORDS_MAX, ready_words, name);
     h->paths[ROW_INDEX] = (struct http_path){ .path = "/", .title = "index of endpoints" };
     h->paths[ROW_READY] = (struct http_path){ .path = "/readyz",
                                               .listed = "/",

@@ -11,8 +11,6 @@
     .type = "application/json"
 /* Alive: 204.  For tables of others. */
 http_answer_fn httphealth_alive;
-extern const char httphealth_live_words[],
-    httphealth_ready_words[]; /* formats: the daemon's name */
 
 struct httphealth;
 struct httphealth_config {

@@ -251,7 +251,8 @@ static void forget_old(void *ctx, uint32_t term)
     (void)unlinkat(f->dir_fd, name, 0); /* costs a file when it stays */
 }
 
-void term_forget(int dir_fd, uint32_t newest)
+/* Remove records that nobody needs any more, seen from the newest term. */
+static void term_forget(int dir_fd, uint32_t newest)
 {
     struct forgetting f = { dir_fd, newest };
 

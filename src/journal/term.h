@@ -47,8 +47,6 @@ int term_claim(int dir_fd, const struct term_record *t);
 int term_renew(int dir_fd, const struct term_record *t);
 /* Has somebody taken the term behind this one?  An error of the disk counts as yes. */
 bool term_is_over(int dir_fd, uint32_t term);
-/* Remove records that nobody needs any more, seen from the newest term. */
-void term_forget(int dir_fd, uint32_t newest);
 
 /* ---- where records are kept ----------------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ int cluster_new(struct cluster **ret_cluster)
     return 0;
 }
 
-void model_step_free(struct step *s)
+static void model_step_free(struct step *s)
 {
     if (!s)
         return;

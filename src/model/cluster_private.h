@@ -46,7 +46,6 @@ void model_blobs_free(struct cluster *c);
 uint64_t model_blobs_hash(const struct cluster *c);
 int model_blobs_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
 
-void model_step_free(struct step *s);
 void model_job_free(struct cluster *c, struct job *j);
 void model_node_free(struct node *n);
 void model_partition_free(struct partition *p);

@@ -113,7 +113,8 @@ void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_e
     }
 }
 
-void kept_event(const struct kept *k, Pst__Event *ret_ev)
+/* The event that makes this record again. */
+static void kept_event(const struct kept *k, Pst__Event *ret_ev)
 {
     kept_event_of(k->kind, k->rec, ret_ev);
 }

@@ -27,7 +27,5 @@ const Pst__ReservationRecord *cluster_next_resv(const struct cluster *c, size_t 
 const Pst__CrontabEntry *crontab_entry(const Pst__CrontabRecord *r, uint32_t job_id);
 
 struct kept *cluster_kept(const struct cluster *c, enum kept_kind kind, uint32_t id);
-/* The event that puts it again. */
-void kept_event(const struct kept *k, Pst__Event *ret_ev);
 const ProtobufCMessageDescriptor *kept_descriptor(enum kept_kind kind);
 void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_ev);

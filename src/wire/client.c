@@ -247,7 +247,8 @@ size_t client_out_pending(const struct client *c)
     return c->out_len - c->out_pos;
 }
 
-int client_flush_until(struct client *c, int64_t deadline)
+/* Wait until the output is gone.  -ETIMEDOUT, -EPIPE ... */
+static int client_flush_until(struct client *c, int64_t deadline)
 {
     for (;;) {
         int r = client_flush(c);

@@ -49,8 +49,6 @@ struct client {
 int client_alloc(int timeout_ms, struct client **ret_client);
 /* Append to the output and send as much as goes.  takes buf in any case. */
 int client_queue_take(struct client *c, uint8_t *buf, size_t len);
-/* Wait until the output is gone.  -ETIMEDOUT, -EPIPE ... */
-int client_flush_until(struct client *c, int64_t deadline_mono_us);
 /* Next frame whatever it is, handshake frames included.  As client_recv(). */
 int client_recv_any(struct client *c, int64_t deadline_mono_us, struct frame *ret_frame);
 /* Remember the Error in frame; always -EREMOTEIO. */

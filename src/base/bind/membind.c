@@ -17,7 +17,8 @@ static const struct {
     { "map_mem:", MEMBIND_MAP, 8 }, { "mask_mem:", MEMBIND_MASK, 9 },
 };
 
-const char *membind_word(enum membind_kind kind)
+/* "map_mem:", "local" ...: as SLURM_MEM_BIND_TYPE names a kind; "none" when there is none. */
+static const char *membind_word(enum membind_kind kind)
 {
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (words[i].kind == kind)

@@ -34,8 +34,6 @@ struct membind {
 /* Errors: -EINVAL with the sentence, -ENOMEM.  On failure nothing is kept. */
 int membind_parse(const char *text, struct membind *ret, struct err *err);
 void membind_done(struct membind *b);
-/* "map_mem:", "local" ...: as SLURM_MEM_BIND_TYPE names a kind; "none" when there is none. */
-const char *membind_word(enum membind_kind kind);
 
 /* What environments say of b: fn for each variable of the family, with what follows its name
  * ("", "_TYPE" ...). -ENOMEM. */

@@ -177,7 +177,7 @@ static const json_t *find_class(void *ctx, const char *name)
     return kubeinformer_by_name(b->classes, "", name);
 }
 
-struct podvolume_facts bridgevolume_facts(const struct bridge *b)
+static struct podvolume_facts bridgevolume_facts(const struct bridge *b)
 {
     return (struct podvolume_facts){ find_claim, find_volume, find_class, (void *)(uintptr_t)b,
                                      bridgestatic_find };

@@ -8,7 +8,6 @@ int bridgevolume_begin(struct bridge *b);
 void bridgevolume_stop(struct bridge *b);
 /* A pod of the gang is there, or (there false) is gone: its claims wake the gang. */
 void bridgevolume_see(struct bridge *b, const json_t *pod, const char *gang, bool there);
-struct podvolume_facts bridgevolume_facts(const struct bridge *b);
 /* exclusion.needs: ctx is the bridge. */
 json_t *bridgevolume_needs(void *ctx, const json_t *pod);
 /* Can a job be made for the pods that wait?  If not, they are told why. */

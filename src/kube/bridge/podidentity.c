@@ -114,7 +114,8 @@ static const char *account_of(const json_t *pod)
     return *account ? account : "default";
 }
 
-const json_t *podidentity_find(const json_t *rules, const json_t *pod)
+/* The rule of a pod, the first that fits; NULL: none does.  Borrowed. */
+static const json_t *podidentity_find(const json_t *rules, const json_t *pod)
 {
     const char *account = account_of(pod);
     size_t i;

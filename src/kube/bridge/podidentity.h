@@ -13,8 +13,6 @@
 /* What the configuration says under `identities`, which may be NULL.  The caller's: an array, empty
  * without rules.  Errors: -EINVAL (err names the item and what would be right), -ENOMEM. */
 int podidentity_read(const json_t *list, json_t **ret, struct err *err);
-/* The rule of a pod, the first that fits; NULL: none does.  Borrowed. */
-const json_t *podidentity_find(const json_t *rules, const json_t *pod);
 /* Write user_id, group_id and account of the pods' rule into the job, which has what annotations of
  * root say.
  * Errors: -EPERM (err: no rule, two of them, or an annotation that asks for more), -ENOMEM. */

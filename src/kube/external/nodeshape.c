@@ -187,7 +187,8 @@ static bool has_state(const json_t *have, const char *word)
     return has_item(json_object_get(have, "state"), word, strlen(word));
 }
 
-bool nodeshape_is_ours(const json_t *have, const char *mark)
+/* Is a node as slurmrestd writes it one that the bridge made? */
+static bool nodeshape_is_ours(const json_t *have, const char *mark)
 {
     return has_state(have, "EXTERNAL") &&
            has_item(json_object_get(have, "features"), mark, strlen(mark));

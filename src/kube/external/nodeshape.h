@@ -61,8 +61,6 @@ enum nodeshape_act {
     NODESHAPE_DELETE,
 };
 
-/* Is a node as slurmrestd writes it one that the bridge made? */
-bool nodeshape_is_ours(const json_t *have, const char *mark);
 /* want NULL: no such node is wanted.  have NULL: slurmrestd has answered, and not with the node. */
 enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *have,
                                     const char *mark);

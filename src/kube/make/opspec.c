@@ -298,7 +298,8 @@ static int apply_rule(const struct rule *r, json_t *object, struct err *err)
     return check_value(r, v, err);
 }
 
-int opspec_check_words(const char *text, struct err *err)
+/* "Key=Value Key=Value": each word has a key and a value.  Errors: -EINVAL (err). */
+static int opspec_check_words(const char *text, struct err *err)
 {
     for (text += strspn(text, " \t\n"); *text; text += strspn(text, " \t\n")) {
         size_t n = strcspn(text, " \t\n"), key = strcspn(text, "=");

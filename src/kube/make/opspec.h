@@ -16,5 +16,3 @@ int opspec_check_change(const json_t *before, const json_t *now, struct err *err
 int64_t opspec_budget(const json_t *value, int64_t total);
 /* Seconds of "1h30m", "15m", "90s"; -1: it is none. */
 int64_t opspec_seconds(const char *text);
-/* "Key=Value Key=Value": each word has a key and a value.  Errors: -EINVAL (err). */
-int opspec_check_words(const char *text, struct err *err);

@@ -169,7 +169,9 @@ static struct opleader *begin_leader(struct operator_ *op, const json_t *control
     return l;
 }
 
-int opleader_get(struct operator_ *op, const json_t *controller)
+/* The ordinal of the pod that leads; -1: not known, or none does.  The Controller is woken when
+ * that changes. */
+static int opleader_get(struct operator_ *op, const json_t *controller)
 {
     struct opleader *l = kubemap_get(&op->leaders, kubejson_uid(controller));
     unsigned n = MIN((unsigned)opconf_replicas(controller), OPLEADER_MOST);

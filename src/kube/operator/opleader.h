@@ -9,9 +9,6 @@
 #define OPLEADER_US (INT64_C(2) * 1000000)
 #define OPLEADER_MOST 10u /* controllers of a cluster */
 
-/* The ordinal of the pod that leads; -1: not known, or none does.  The Controller is woken when
- * that changes. */
-int opleader_get(struct operator_ *op, const json_t *controller);
 /* The Controller is gone, or has one slurmctld. */
 void opleader_forget(struct operator_ *op, const char *uid);
 void opleader_stop(struct operator_ *op);

@@ -23,7 +23,9 @@
 
 #define MASKED_MAX 4096u
 
-uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
+/* Take from mask the nodes that the shape cannot run on.  Gives the most tasks that one of the
+ * others can ever hold. */
+static uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
 {
     struct sched *s = p->s;
     uint32_t most = 0;
@@ -43,7 +45,8 @@ uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
     return most;
 }
 
-void mask_extra(const struct sched *s, const struct shape *sh, struct bitmap *mask)
+/* Take from mask the nodes whose extra the shape does not want. */
+static void mask_extra(const struct sched *s, const struct shape *sh, struct bitmap *mask)
 {
     if (!sh->extra)
         return;

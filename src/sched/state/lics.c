@@ -72,7 +72,9 @@ const struct hres *hres_of(const struct sched *s, uint32_t lic)
     return lic < s->nlics && s->lics[lic].hres ? &s->hres[s->lics[lic].hres - 1] : NULL;
 }
 
-uint64_t hres_count(const struct sched *s, uint32_t lic, const struct sched_lic_req *req)
+/* The count that a request asks for, or the value of the variable that it names.  An unknown
+ * variable counts as more than any resource has. */
+static uint64_t hres_count(const struct sched *s, uint32_t lic, const struct sched_lic_req *req)
 {
     const struct hres *h = req->variable ? hres_of(s, lic) : NULL;
 
@@ -105,7 +107,9 @@ uint32_t hres_default(const struct sched *s, uint32_t lic)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-void hres_moved(struct sched *s, uint32_t lic, uint64_t used_before)
+/* The count in use of layer `lic` has changed, from used_before: mark the masks that this
+ * changes. */
+static void hres_moved(struct sched *s, uint32_t lic, uint64_t used_before)
 {
     const struct license *l = &s->lics[lic];
     uint64_t had = l->total - MIN(l->total, used_before), has = license_unused(&s->lics[lic]);
@@ -176,7 +180,8 @@ const uint64_t *hres_nodes_with(struct sched *s, struct hres *h, uint64_t each, 
     return m->words;
 }
 
-struct sched_lic_req hres_request(const struct sched *s, const struct job_lic *l)
+/* The licence as a decision tells it; the name is borrowed from the scheduler. */
+static struct sched_lic_req hres_request(const struct sched *s, const struct job_lic *l)
 {
     const struct license *lic = &s->lics[l->id];
     uint32_t of = lic->hres ? lic->hres : lic->layer_of;

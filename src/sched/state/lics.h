@@ -96,21 +96,13 @@ void hres_done(struct sched *s); /* frees all */
 
 /* The resource of this licence id; NULL: it is a licence without layers. */
 const struct hres *hres_of(const struct sched *s, uint32_t lic);
-/* The count that a request asks for, or the value of the variable that it names.  An unknown
- * variable counts as more than any resource has. */
-uint64_t hres_count(const struct sched *s, uint32_t lic, const struct sched_lic_req *req);
 /* How many entries of l are charged once for each node. */
 uint32_t hres_trees(const struct sched *s, const struct job_lics *l);
 /* The layer that a reservation keeps which names a resource and no layer.  Other licences: lic. */
 uint32_t hres_default(const struct sched *s, uint32_t lic);
-/* The count in use of layer `lic` has changed, from used_before: mark the masks that this
- * changes. */
-void hres_moved(struct sched *s, uint32_t lic, uint64_t used_before);
 /* A bitmap, nwords words, of the nodes on which every layer has `each` or more free; good until the
  * next change.  NULL: out of memory. */
 const uint64_t *hres_nodes_with(struct sched *s, struct hres *h, uint64_t each, uint32_t nwords);
-/* The licence as a decision tells it; the name is borrowed from the scheduler. */
-struct sched_lic_req hres_request(const struct sched *s, const struct job_lic *l);
 /* Does the layer have the node? */
 static inline bool hres_contains(const struct hres_layer *l, uint32_t node)
 {

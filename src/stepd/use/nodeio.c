@@ -103,7 +103,8 @@ static void read_lustre(const struct nodeio *n, struct sum *sum)
     }
 }
 
-int nodeio_read(const struct nodeio *n, struct nodeio_count *ret)
+/* What the counters say now, all interfaces or file systems together.  -ENOENT: there are none. */
+static int nodeio_read(const struct nodeio *n, struct nodeio_count *ret)
 {
     struct sum sum = { 0 };
 

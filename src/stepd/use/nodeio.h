@@ -22,9 +22,7 @@ struct nodeio {
     struct nodeio_count sum; /* since nodeio_begin() */
 };
 
-/* What the counters say now, all interfaces or file systems together.  -ENOENT: there are none. */
-int nodeio_read(const struct nodeio *n, struct nodeio_count *ret);
-/* Begin to count; root, interfaces and kind are set.  Errors as above. */
+/* Begin to count; root, interfaces and kind are set.  -ENOENT: there are no such counters. */
 int nodeio_begin(struct nodeio *n);
 /* Add what came since the last call.  A counter that is smaller than before has begun anew, since
  * its interface or file system was set up again. */

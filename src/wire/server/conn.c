@@ -195,7 +195,7 @@ static void note_answer(struct conn *c, uint32_t flags, uint32_t id)
         c->active_mono_us = now_mono_us();
 }
 
-void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
+static void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
 {
     struct frame f;
 

@@ -37,7 +37,8 @@ static int send_challenge(struct conn *c)
     return r < 0 ? r : link_send_take(&c->link, buf, len, false);
 }
 
-void conn_challenge(struct conn *c)
+/* Send the challenge, once. */
+static void conn_challenge(struct conn *c)
 {
     if (send_challenge(c) < 0 || (c->link.tls && hello_bind(c->link.tls, c->nonce) < 0))
         link_close(&c->link, ERR_NOMEM);

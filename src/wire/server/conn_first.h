@@ -13,5 +13,3 @@ struct link;
 void conn_await_first(struct conn *c);
 /* Look at the first bytes (link_ops.on_first). */
 bool conn_hear_first(struct link *l);
-/* Send the challenge, once. */
-void conn_challenge(struct conn *c);

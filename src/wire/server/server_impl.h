@@ -152,7 +152,6 @@ void conn_mail_drop(struct mail *mail); /* release without doing it */
 void conn_tick(struct conn *c, int64_t now_mono_us);
 /* Send Error, then close. */
 void conn_refuse(struct conn *c, const struct frame *frame, int code, const char *text);
-void conn_send_owned(struct conn *c, uint8_t *buf, size_t len);
 /* Let in: requests reach the hooks from now on. */
 void conn_open(struct conn *c);
 
