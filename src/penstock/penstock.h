@@ -37,7 +37,7 @@ int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 
-/* ---- messages.c: `penstock: text` on stderr, rows of --help ----------------------------------- */
+/* ---- messages.c: `penstock: text` on stderr, rows of --help ---------------------------------- */
 
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `penstock: error: text`; gives STATUS_FAILED. */

@@ -1,5 +1,5 @@
-/* test_admin_run.c - one request under way: which names are names, the first failure is the one that
- * is told, and who may what */
+/* test_admin_run.c - one request under way: which names are names, the first failure is the one
+ * that is told, and who may what */
 #include "admin_util.h"
 
 #include "acct/admin/admin_impl.h"

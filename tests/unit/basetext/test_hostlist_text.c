@@ -128,7 +128,7 @@ static void test_limits(void **state)
     assert_int_equal(hostlist_push_list(three, "b", &err), -E2BIG);
 }
 
-/* As long as a name may be, made of letters, of one bracket, and of three (another way of reading). */
+/* As long as a name may be, of letters, of one bracket, and of three (another way of reading). */
 static void test_name_length(void **state)
 {
     static const char *const tails[] = { "", "[7]", "[1][2]", "[1][2][3]" };

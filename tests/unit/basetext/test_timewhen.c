@@ -1,5 +1,5 @@
-/* test_timewhen.c - times as people write them, at their edges: leap days, midnight, the end of what
- * a number holds, and text that is no time */
+/* test_timewhen.c - times as people write them, at their edges: leap days, midnight, the end of
+ * what a number holds, and text that is no time */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_dmnlife.c - where a daemon finds its configuration, whom it becomes, and a log that cannot be
- * written */
+/* test_dmnlife.c - where a daemon finds its configuration, whom it becomes, and a log that
+ * cannot be written */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_dmnoptions.c - --check of a configuration: missing, wrong, good, and with another file of the
- * daemon's */
+/* test_dmnoptions.c - --check of a configuration: missing, wrong, good, and with another file of
+ * the daemon's */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_verify.c - what an operator is told of a log: each finding in one line, a verdict at the end,
- * and no file is touched */
+/* test_verify.c - what an operator is told of a log: each finding in one line, a verdict at the
+ * end, and no file is touched */
 #include "journal_util.h"
 
 /* The lines of a verification, with its result. */

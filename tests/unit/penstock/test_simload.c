@@ -1,5 +1,5 @@
-/* test_simload.c - traces and configurations of `penstock sim`: which kind a file is, limits changed
- * by a factor, keys set over those of the file */
+/* test_simload.c - traces and configurations of `penstock sim`: which kind a file is, limits
+ * changed by a factor, keys set over those of the file */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

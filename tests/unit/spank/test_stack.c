@@ -1,5 +1,5 @@
-/* test_stack.c - a stack whose files are missing, are no libraries, or are no plugins; and its lists
- * of words */
+/* test_stack.c - a stack whose files are missing, are no libraries, or are no plugins; and its
+ * lists of words */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

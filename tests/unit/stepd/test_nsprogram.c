@@ -1,5 +1,5 @@
-/* test_nsprogram.c - programs of the site about a job's namespaces: how each way to end is told, and
- * that one which does not end is ended */
+/* test_nsprogram.c - programs of the site about a job's namespaces: how each way to end is told,
+ * and that one which does not end is ended */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

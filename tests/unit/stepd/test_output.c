@@ -1,5 +1,5 @@
-/* test_output.c - the files of a step's streams: which name a pattern means, what happens to what is
- * there already, and streams that would make a writer wait */
+/* test_output.c - the files of a step's streams: which name a pattern means, what happens to
+ * what is there already, and streams that would make a writer wait */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
