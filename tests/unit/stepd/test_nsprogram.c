@@ -137,7 +137,7 @@ static void test_world(void **state)
     sample_init(&s);
     (void)snprintf(lines, sizeof(lines),
                    "{ env; pwd; test -e /proc/self/fd/%d && echo inherited; grep SigBlk "
-                   "/proc/$$/status; cat; } > %s",
+                   "/proc/self/status; cat; } > %s",
                    fd, result);
     write_program(lines);
     (void)sigemptyset(&set);
