@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/pb/pbutil.h"
+#include "base/safetext.h"
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -222,13 +223,17 @@ void run_assoc(struct admin_run *run, struct assoc *a)
 bool run_good_name(struct admin_run *run, const char *name)
 {
     size_t len = strlen(name);
+    const char *control = safetext_control(name, "");
 
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)name[i] < ' ' || name[i] == 127 || strchr(":,'\"|", name[i])) {
-            run_fail(run, ESLURM_BAD_NAME, "\"%s\" can't be a name: one of : , ' \" | is in it",
-                     name);
-            return false;
-        }
+    if (control) {
+        run_fail(run, ESLURM_BAD_NAME, "a name has no control character, this one at byte %zu",
+                 (size_t)(control - name) + 1);
+        return false;
+    }
+    if (strpbrk(name, ":,'\"|")) {
+        run_fail(run, ESLURM_BAD_NAME, "\"%s\" can't be a name: one of : , ' \" | is in it", name);
+        return false;
+    }
     if (len && len <= SQL_KEY_MAX)
         return true;
     run_fail(run, ESLURM_BAD_NAME, "a name has 1 to %d bytes, this one %zu", SQL_KEY_MAX, len);
