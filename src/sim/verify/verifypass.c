@@ -246,25 +246,34 @@ static bool is_task_of(const struct verify *v, uint32_t job_id, uint32_t array_i
     return j && j->rec->has_array_job_id && j->rec->array_job_id == array_id;
 }
 
-/* Does a record that the pass did not know, before its starts were taken, concern this job, a task
- * of this array, or one of these nodes? */
+/* Does the event concern this job, a task of this array, or one of these nodes? */
+static bool event_concerns(const struct verify *v, const Pst__Event *ev,
+                           const struct sched_decision *d)
+{
+    switch (ev->body_case) {
+    case PST__EVENT__BODY_JOB_PATCH:
+        return ev->job_patch->job_id == d->job_id ||
+               is_task_of(v, ev->job_patch->job_id, d->job_id);
+    case PST__EVENT__BODY_JOB_PURGE:
+        return ev->job_purge == d->job_id;
+    case PST__EVENT__BODY_NODE_PATCH:
+        for (size_t n = 0; n < d->alloc.nnodes; n++)
+            if (d->alloc.nodes[n].node_id == ev->node_patch->node_id)
+                return true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* Is there such an event in a record that the pass did not know before its starts were taken? */
 static bool find_overtaken(const struct verify *v, const struct pass *p,
                            const struct sched_decision *d)
 {
     for (size_t i = v->fed; i < v->n && v->records[i].lsn <= p->last_lsn + 64; i++)
-        for (size_t k = 0; k < v->records[i].tx->n_events; k++) {
-            const Pst__Event *ev = v->records[i].tx->events[k];
-
-            if ((ev->body_case == PST__EVENT__BODY_JOB_PATCH &&
-                 (ev->job_patch->job_id == d->job_id ||
-                  is_task_of(v, ev->job_patch->job_id, d->job_id))) ||
-                (ev->body_case == PST__EVENT__BODY_JOB_PURGE && ev->job_purge == d->job_id))
+        for (size_t k = 0; k < v->records[i].tx->n_events; k++)
+            if (event_concerns(v, v->records[i].tx->events[k], d))
                 return true;
-            if (ev->body_case == PST__EVENT__BODY_NODE_PATCH)
-                for (size_t n = 0; n < d->alloc.nnodes; n++)
-                    if (d->alloc.nodes[n].node_id == ev->node_patch->node_id)
-                        return true;
-        }
     return false;
 }
 
