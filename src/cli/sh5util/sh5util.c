@@ -17,17 +17,21 @@
 #include "cli/base/opts.h"
 #include "cli/base/ownfile.h"
 #include "cli/sh5util/sh5csv.h"
+#include "cli/sh5util/sh5item.h"
 #include "cli/sh5util/sh5merge.h"
 #include "h5/h5place.h"
 
-enum mode { MERGE, EXTRACT, LIST };
+#define LEVEL_SAMPLES "Node:TimeSeries"
+#define LEVEL_TOTALS "Node:Totals"
+
+enum mode { MERGE, EXTRACT, ITEM, LIST };
 
 struct sh5util {
     struct cli cli;
     unsigned mode;
     const char *jobs, *input, *output, *dir, *node, *series, *level, *user;
-    const char *data; /* refused */
-    bool items, save; /* items: refused */
+    const char *data; /* an item */
+    bool save;
     struct sh5ids ids;
     struct h5_api api;
     struct sh5series which;
@@ -35,23 +39,24 @@ struct sh5util {
 
 #define OPT_INTO struct sh5util
 static const struct opt rows[] = {
-    OPT("data", 'd', OPT_REQ, OPT_TEXT(data), NULL, NULL, "item", NULL,
-        "all items of a series are written with --extract"),
+    OPT("data", 'd', OPT_REQ, OPT_TEXT(data), NULL, NULL, "item",
+        "the item of --item-extract: --list prints their names"),
     OPT("extract", 'E', OPT_NONE, OPT_CHOICE(mode, EXTRACT), NULL, NULL, NULL,
         "write series of the job's file as comma-separated values"),
     OPT("input", 'i', OPT_REQ, OPT_TEXT(input), NULL, NULL, "path",
         "the job's file; without it job_JOB.h5"),
-    OPT("item-extract", 'I', OPT_NONE, OPT_FLAG(items), NULL, NULL, NULL, NULL,
-        "all items of a series are written with --extract"),
+    OPT("item-extract", 'I', OPT_NONE, OPT_CHOICE(mode, ITEM), NULL, NULL, NULL,
+        "write one item of a series, sample by sample, of all nodes beside each other"),
     OPT("jobs", 'j', OPT_REQ, OPT_TEXT(jobs), NULL, NULL, "job[.step],...",
         "this job, or steps of it"),
     OPT("level", 'l', OPT_REQ, OPT_TEXT(level), NULL, NULL, "level",
-        "Node:TimeSeries, the only one there is"),
+        "of --extract: Node:TimeSeries for each sample; without it Node:Totals"),
     OPT("list", 'L', OPT_NONE, OPT_CHOICE(mode, LIST), NULL, NULL, NULL,
         "print the items of series of the job's file"),
     OPT("node", 'N', OPT_REQ, OPT_TEXT(node), NULL, NULL, "node", "series of this node alone"),
     OPT("output", 'o', OPT_REQ, OPT_TEXT(output), NULL, NULL, "path",
-        "write there; without it job_JOB.h5, and extract_JOB.csv with --extract"),
+        "write there; without it job_JOB.h5, extract_JOB.csv with --extract, and "
+        "SERIES_ITEM_JOB.csv with --item-extract"),
     OPT("profiledir", 'p', OPT_REQ, OPT_TEXT(dir), NULL, NULL, "directory",
         "where the files of steps are; without it ProfileHDF5Dir"),
     OPT("savefiles", 'S', OPT_NONE, OPT_FLAG(save), NULL, NULL, NULL,
@@ -223,11 +228,18 @@ static void list_items(struct sh5util *s)
     (void)s->api.f_close(file);
 }
 
-static void extract_series(struct sh5util *s)
+static char *result_path(const struct sh5util *s)
 {
-    _cleanup_free_ char *path = NULL,
-                        *to_path = s->output ? xstrdup_or_die(s->output)
-                                             : xasprintf_or_die("extract_%u.csv", s->ids.job_id);
+    if (s->output)
+        return xstrdup_or_die(s->output);
+    if (s->mode == ITEM)
+        return xasprintf_or_die("%s_%s_%u.csv", s->series, s->data, s->ids.job_id);
+    return xasprintf_or_die("extract_%u.csv", s->ids.job_id);
+}
+
+static void write_series(struct sh5util *s)
+{
+    _cleanup_free_ char *path = NULL, *to_path = result_path(s);
     _cleanup_close_ int fd = open_input(s, &path);
     struct err err = { .text = "" };
     int out = s->output ? open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
@@ -239,7 +251,11 @@ static void extract_series(struct sh5util *s)
     if (!to)
         cli_die(CLI_EXIT_FAILED, "%s: %s", to_path, strerror(s->output ? errno : -out));
     file = read_input(s, fd, path);
-    r = sh5csv_write(&s->api, file, &s->ids, &s->which, to, &err);
+    if (s->mode == ITEM)
+        r = sh5item_write(&s->api, file, &s->ids, &s->which, s->data, to, stdout, &err);
+    else
+        r = (s->level && strcasecmp(s->level, LEVEL_SAMPLES) == 0 ? sh5csv_write : sh5csv_totals)(
+            &s->api, file, &s->ids, &s->which, to, &err);
     if (fclose(to) != 0 && r == 0)
         r = err_set(&err, -errno, "%s: %s", to_path, strerror(errno));
     (void)s->api.f_close(file);
@@ -249,6 +265,20 @@ static void extract_series(struct sh5util *s)
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
+/* The item is a part of the result's name. */
+static void check_item(const struct sh5util *s)
+{
+    if (s->mode == ITEM && !s->series)
+        cli_die(CLI_EXIT_FAILED, "--item-extract needs a series: say which with --series");
+    if (s->mode == ITEM && !s->data)
+        cli_die(CLI_EXIT_FAILED, "--item-extract needs an item of the series: say which with "
+                                 "--data; --list prints their names");
+    if (s->mode != ITEM && s->data)
+        cli_die(CLI_EXIT_FAILED, "--data is the item of --item-extract, which is not given");
+    if (s->data && (!s->data[0] || strchr(s->data, '/')))
+        cli_die(CLI_EXIT_FAILED, "--data=%.64s is no name of an item", s->data);
+}
+
 static void check_options(struct sh5util *s)
 {
     struct err err = { .text = "" };
@@ -257,14 +287,16 @@ static void check_options(struct sh5util *s)
         cli_die(CLI_EXIT_FAILED, "say which job with --jobs");
     if (sh5ids_read(s->jobs, &s->ids, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "--jobs: %s", err.text);
-    if (s->level && strcasecmp(s->level, "Node:TimeSeries") != 0)
-        cli_die(CLI_EXIT_FAILED,
-                "--level=%.64s: there is Node:TimeSeries alone; files have no totals", s->level);
+    if (s->level && strcasecmp(s->level, LEVEL_SAMPLES) != 0 &&
+        strcasecmp(s->level, LEVEL_TOTALS) != 0)
+        cli_die(CLI_EXIT_FAILED, "--level=%.64s is none of " LEVEL_SAMPLES ", " LEVEL_TOTALS,
+                s->level);
     if (sh5series_read(s->series, &s->which) < 0)
         cli_die(CLI_EXIT_FAILED,
                 "--series=%.64s is none of Energy, Filesystem, Network, Task, Task_RANK",
                 s->series);
     s->which.node = s->node;
+    check_item(s);
 }
 
 int main(int argc, char **argv)
@@ -279,8 +311,8 @@ int main(int argc, char **argv)
     (void)setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0); /* file systems without locks */
     if (h5_api_load(&s.api, "sh5util", &err) < 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
-    if (s.mode == EXTRACT)
-        extract_series(&s);
+    if (s.mode == EXTRACT || s.mode == ITEM)
+        write_series(&s);
     else if (s.mode == LIST)
         list_items(&s);
     else

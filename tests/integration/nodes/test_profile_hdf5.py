@@ -121,6 +121,26 @@ def test_default_and_node_series(make_cluster):
     assert not any(name.startswith(f"{none}_") for name in files(c))
 
 
+def item_extract(c, job):
+    """One item of both tasks of step 0 beside each other, as the tables of the job's file have it."""
+    said = c.run("sh5util", "-j", f"{job}.0", "-I", "-s", "Task", "-d", "rss").out
+    head, *lines = (c.work / f"Task_rss_{job}.csv").read_text().splitlines()
+    assert head == "Step,ElaspedTime,MinNode,MinValue,MaxNode,MaxValue,Sum,Avg,NumNodes,Task_0 node1,Task_1 node2"
+    both = [table(c.work / f"job_{job}.h5", f"/Steps/0/Nodes/node{i + 1}/Tasks/{i}")["RSS"] for i in (0, 1)]
+    sums = []
+    for i, line in enumerate(lines):
+        here = {f"Task_{k} node{k + 1}": v[i] for k, v in enumerate(both) if i < len(v)}
+        cells = line.split(",")
+        assert cells[0] == "0" and (here[cells[2]], here[cells[4]]) == (min(here.values()), max(here.values()))
+        assert [float(v) for v in (cells[3], cells[5], cells[6])] == [f(here.values()) for f in (min, max, sum)]
+        assert abs(float(cells[7]) - sum(here.values()) / len(here)) < 1e-5 and cells[8] == str(len(here))
+        assert [float(v) for v in cells[9:] if v] == list(here.values())
+        sums.append(sum(here.values()))
+    assert len(lines) == max(map(len, both)) and f"Step 0 Maximum accumulated rss Value ({max(sums):.0f}) occurred at Time=" in said
+    assert c.refused("sh5util", "-j", job, "-I", "-s", "Task", "-d", "Watts", "-o", "none.csv") == (
+        "sh5util: error: series Task_0 has no item Watts: --list tells which there are\n") and not (c.work / "none.csv").exists()
+
+
 def test_merge(make_cluster):
     """sh5util: one file of a job on two nodes; steps' files go, or stay; its tables as text."""
     c = start(make_cluster, nodes=2)
@@ -137,7 +157,7 @@ def test_merge(make_cluster):
     assert paths(merged) == tasks | {"/Steps/batch/Nodes/node1/Tasks/0"} and not files(c)
     assert table(merged, "/Steps/0/Nodes/node2/Tasks/1") == rows
     assert c.refused("sh5util", "-j", job) == f"sh5util: error: {c.profiles}/{ME}: there are no profiles of this job or step\n"
-    c.run("sh5util", "-j", job, "-E", "-s", "Task", "-N", "node2")
+    c.run("sh5util", "-j", job, "-E", "-s", "Task", "-N", "node2", "-l", "Node:TimeSeries")
     head, *lines = (c.work / f"extract_{job}.csv").read_text().splitlines()
     assert head == "Step,Node,Series," + ",".join(TASK)
     assert [line.split(",")[:3] for line in lines] == [["0", "node2", "Task_1"]] * len(rows["RSS"])
@@ -145,6 +165,13 @@ def test_merge(make_cluster):
     assert c.run("sh5util", "-j", job, "--list", "--series=Task").out.split() == TASK
     c.run("sh5util", "-j", f"{job}.batch", "--extract", f"--input={merged}", "--level=Node:TimeSeries", "--output=batch.csv")
     assert (c.work / "batch.csv").read_text().splitlines()[1].startswith("batch,node1,Task_0,")
+    c.run("sh5util", "-j", f"{job}.0", "-E", "-s", "Task_1", "-o", "totals.csv")
+    head, line = ((c.work / "totals.csv").read_text().splitlines())
+    totals = dict(zip(head.split(","), line.split(",")))
+    assert [totals[n] for n in ("Step", "Node")] == ["0", "node2"] and float(totals["ElapsedTime"]) == rows["ElapsedTime"][-1]
+    assert [float(totals[f"{n}_RSS"]) for n in ("Min", "Max", "Sum")] == [f(rows["RSS"]) for f in (min, max, sum)]
+    assert "Min_ElapsedTime" not in totals
+    item_extract(c, job)
     again = c.sbatch("-n1", "--profile=task", wrap="true")
     c.wait_end(again)
     wait_files(c, f"{again}_batch_node1.h5")
@@ -158,9 +185,12 @@ def test_merge(make_cluster):
     ([], "say which job with --jobs"),
     (["-j", "x"], "--jobs: x is no job or step: write 7, 7.0 or 7.batch"),
     (["-j", "7,8"], "one job at a time: 7 and 8 are two"),
-    (["-j", "7", "-I", "-s", "Task", "-d", "RSS"], "--item-extract is not supported: all items of a series are written with --extract"),
-    (["-j", "7", "-d", "RSS"], "--data is not supported: "),
-    (["-j", "7", "-E", "-l", "Node:Totals"], "--level=Node:Totals: there is Node:TimeSeries alone"),
+    (["-j", "7", "-I", "-s", "Task"], "--item-extract needs an item of the series: say which with --data"),
+    (["-j", "7", "-I", "-d", "RSS"], "--item-extract needs a series: say which with --series"),
+    (["-j", "7", "-I", "-s", "Task", "-d", "../RSS"], "--data=../RSS is no name of an item"),
+    (["-j", "7", "-I", "-s", "Task", "-d", "RSS"], "job_7.h5: No such file or directory"),
+    (["-j", "7", "-d", "RSS"], "--data is the item of --item-extract, which is not given"),
+    (["-j", "7", "-E", "-l", "Totals"], "--level=Totals is none of Node:TimeSeries, Node:Totals"),
     (["-j", "7", "-E", "-s", "GPU"], "--series=GPU is none of Energy, Filesystem, Network, Task, Task_RANK"),
     (["-j", "7", "-E"], "job_7.h5: No such file or directory"),
     (["-j", "7", "-L", "-i", "/dev/null"], "/dev/null is no HDF5 file that can be read"),

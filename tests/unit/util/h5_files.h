@@ -34,3 +34,21 @@ static inline void h5_file_put(const struct h5_api *api, int dir_fd, const char 
     free(image);
     h5samples_done(&s);
 }
+
+/* Such a file, read. */
+static inline h5_id h5_file_open(const struct h5_api *api)
+{
+    char dir[] = "/tmp/penstock-h5-XXXXXX", path[64];
+    h5_id file;
+    int fd;
+
+    assert_non_null(mkdtemp(dir));
+    fd = open(dir, O_RDONLY | O_DIRECTORY);
+    h5_file_put(api, fd, "7_0_n1.h5");
+    (void)snprintf(path, sizeof(path), "%s/7_0_n1.h5", dir);
+    file = api->f_open(path, H5_READ, H5_DEFAULT);
+    assert_int_equal(unlink(path), 0);
+    (void)close(fd);
+    assert_int_equal(rmdir(dir), 0);
+    return file;
+}
