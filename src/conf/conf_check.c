@@ -4,6 +4,7 @@
  * Reads the loaded object; each finding is a problem with the file and line of its key. */
 #include "conf/conf_mcs.h"
 #include "conf/conf_priv.h"
+#include "conf/conf_tres.h"
 
 #include <errno.h>
 #include <string.h>
@@ -189,6 +190,21 @@ static void check_node_gres(struct conf_loader *l)
     }
 }
 
+/* Folders whose libraries sbcast leaves alone; another text names none. */
+static void check_bcast_exclude(struct conf_loader *l)
+{
+    const struct conf_val *v = key_value(l, CONF_BCAST_EXCLUDE);
+
+    for (const char *p = v->set && strcasecmp(v->text, "none") != 0 ? v->text : ""; *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (len && *p != '/')
+            conf_error(l, v->file, v->line, "BcastExclude: %.*s is not an absolute path",
+                       (int)MIN(len, 64), p);
+        p += len + (p[len] == ',');
+    }
+}
+
 void conf_check(struct conf_loader *l)
 {
     check_required(l);
@@ -200,6 +216,8 @@ void conf_check(struct conf_loader *l)
     check_mcs(l);
     check_exit_codes(l);
     check_hosts(l);
+    check_bcast_exclude(l);
+    conf_tres_check(l, key_value(l, CONF_ACCOUNTING_STORAGE_TRES));
     check_node_gres(l);
     conf_power_check(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);

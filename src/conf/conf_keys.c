@@ -326,6 +326,7 @@ static const struct {
 } limited[] = {
     { CONF_SCHEDULER_PARAMETERS, "bf_hetjob_prio", "min, avg, max" },
     { CONF_SLURMCTLD_PARAMETERS, "max_dbd_msg_action", "discard, exit" },
+    { CONF_TASK_PLUGIN_PARAM, "Autobind", "none, threads, cores, sockets" },
 };
 
 /* Is text one of the words of such an option?  Others take what they take themselves. */

@@ -1,6 +1,7 @@
 /* conf_older.c - keys of earlier releases; see conf_older.h */
 #include "conf/conf_older.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "conf/conf_dbd.h"
@@ -94,4 +95,15 @@ const char *conf_older_value(struct conf_loader *l, enum conf_table_id table,
         return value;
     conf_warn(l, row->file, row->line, "select/cons_res is select/cons_tres now");
     return "select/cons_tres";
+}
+
+bool conf_older_word(enum conf_table_id table, int key, const char *word, size_t len)
+{
+    static const char *const words[] = { "OTHER_CONS_RES", "OTHER_CONS_TRES" }; /* of Cray */
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (table == CONF_TBL_KEY && key == CONF_SELECT_TYPE_PARAMETERS &&
+            len == strlen(words[i]) && strncasecmp(word, words[i], len) == 0)
+            return true;
+    return false;
 }

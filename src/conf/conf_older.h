@@ -15,3 +15,6 @@ const char *conf_older_key(struct conf_loader *l, enum conf_table_id table,
 /* The value as it is spelt now, with a warning where that is another; else value itself. */
 const char *conf_older_value(struct conf_loader *l, enum conf_table_id table,
                              const struct conf_row *row, int key, const char *value);
+
+/* A word of a list that 22.05 takes, and that says nothing any more. */
+bool conf_older_word(enum conf_table_id table, int key, const char *word, size_t len);

@@ -3,6 +3,7 @@
  * Lines are kept as rows until everything is read, since nodes, node sets and the keys that give
  * defaults may follow; conf_parts_resolve() then makes the partitions in file order. */
 #include "conf/conf_priv.h"
+#include "conf/conf_tres.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -236,6 +237,7 @@ static void set_texts(struct build *b)
     p->select_type_parameters = text_but(b, PK_SELECT_TYPE_PARAMETERS, "NONE");
     p->topology = text_but(b, PK_TOPOLOGY, NULL);
     p->tres_billing_weights = text_but(b, PK_TRES_BILLING_WEIGHTS, NULL);
+    conf_tres_weights(b->l, get_val(b, PK_TRES_BILLING_WEIGHTS));
     for (char *c = p->preempt_mode; c && *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);
 }

@@ -147,13 +147,27 @@ uint64_t conf_val_num(enum conf_table_id table, int key, const struct conf_val *
  * would see what was to be found out. */
 static bool is_refused(enum conf_table_id table, int key, int why)
 {
-    if (table == CONF_TBL_PART)
-        return key == PK_PREEMPT_MODE;
-    return table == CONF_TBL_KEY &&
-           (key == CONF_ACCOUNTING_STORAGE_ENFORCE || key == CONF_PREEMPT_MODE ||
-            ((key == CONF_DEBUG_FLAGS || key == CONF_PROPAGATE_RESOURCE_LIMITS ||
-              key == CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT) &&
-             why == -ENOENT));
+    static const struct {
+        enum conf_table_id table;
+        int key;
+        bool values; /* wrong ones, too; else unknown words alone */
+    } refused[] = {
+        { CONF_TBL_KEY, CONF_ACCOUNTING_STORAGE_ENFORCE, true },
+        { CONF_TBL_KEY, CONF_DEBUG_FLAGS, false },
+        { CONF_TBL_KEY, CONF_PREEMPT_MODE, true },
+        { CONF_TBL_KEY, CONF_PROLOG_FLAGS, false },
+        { CONF_TBL_KEY, CONF_PROPAGATE_RESOURCE_LIMITS, false },
+        { CONF_TBL_KEY, CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT, false },
+        { CONF_TBL_KEY, CONF_SELECT_TYPE_PARAMETERS, false },
+        { CONF_TBL_KEY, CONF_TASK_PLUGIN_PARAM, true },
+        { CONF_TBL_PART, PK_PREEMPT_MODE, true },
+        { CONF_TBL_PART, PK_SELECT_TYPE_PARAMETERS, false },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+        if (refused[i].table == table && refused[i].key == key)
+            return why == -ENOENT || (refused[i].values && why == -EINVAL);
+    return false;
 }
 
 static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
@@ -164,7 +178,10 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
         struct err err = { .text = "" };
         int r = len ? conf_word_check(table, key, p, len, &err) : 0;
 
-        if (r < 0 && is_refused(table, key, r))
+        if (r == -ENOENT && conf_older_word(table, key, p, len))
+            conf_warn(l, v->file, v->line, "%s: %.*s is a word of earlier releases without effect",
+                      conf_tables[table].rows[key].name, (int)len, p);
+        else if (r < 0 && is_refused(table, key, r))
             conf_error(l, v->file, v->line, "%s", err.text);
         else if (r == -EINVAL)
             conf_wrong(l, v->file, v->line, "%s", err.text);

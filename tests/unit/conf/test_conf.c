@@ -57,6 +57,10 @@ static struct conf *good(const char *text)
 }
 
 /* Each text after HEAD, with exactly the report it must give. */
+#define TRES_KINDS                                                                                 \
+    "billing, cpu, energy, mem, node, pages, vmem, bb/NAME, fs/NAME, gres/NAME, ic/NAME, "         \
+    "license/NAME"
+
 static const struct {
     const char *text, *report;
 } bad[] = {
@@ -114,6 +118,26 @@ static const struct {
       "NOFILE?\n" },
     { "PropagateResourceLimitsExcept=MEMLOCK,wombat\n",
       "slurm.conf:3: error: PropagateResourceLimitsExcept: unknown option wombat\n" },
+    { "SelectTypeParameters=CR_Cores\n",
+      "slurm.conf:3: error: SelectTypeParameters: unknown option CR_Cores; did you mean "
+      "CR_Core?\n" },
+    { "PartitionName=p SelectTypeParameters=wombat\n",
+      "slurm.conf:3: error: SelectTypeParameters: unknown option wombat\n"
+      "slurm.conf:3: warning: key SelectTypeParameters is accepted without effect: partitions "
+      "count resources as SelectTypeParameters of the cluster says\n" },
+    { "PrologFlags=Alloc,wombat\n", "slurm.conf:3: error: PrologFlags: unknown option wombat\n" },
+    { "TaskPluginParam=wombat\n", "slurm.conf:3: error: TaskPluginParam: unknown option wombat\n" },
+    { "TaskPluginParam=autobind=wombat\n",
+      "slurm.conf:3: error: TaskPluginParam: Autobind=wombat is none of none, threads, cores, "
+      "sockets\n" },
+    { "AccountingStorageTRES=cpu,gres/gpu,wombat\n",
+      "slurm.conf:3: error: AccountingStorageTRES: wombat is none of " TRES_KINDS "\n" },
+    { "PartitionName=p TRESBillingWeights=CPU=1,wombat=2\n",
+      "slurm.conf:3: error: TRESBillingWeights: wombat is none of " TRES_KINDS "\n" },
+    { "PartitionName=p TRESBillingWeights=wombat\n",
+      "slurm.conf:3: error: TRESBillingWeights: 'wombat' is not of the form name=number\n" },
+    { "BcastExclude=/lib,wombat\n",
+      "slurm.conf:3: error: BcastExclude: wombat is not an absolute path\n" },
     { "PartitionName=p PreemptMode=some\n",
       "slurm.conf:3: error: PreemptMode: unknown option some\n" },
     { "SlurmctldDebug=loud\n", "slurm.conf:3: error: SlurmctldDebug=loud is not known\n" },
@@ -230,6 +254,12 @@ static const struct {
     { "KillWait=1 KillWait=2\n",
       "slurm.conf:3: warning: KillWait is given more than once; the last value is used\n" },
     { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail,DeferBatch,RunInJob\n", "" },
+    { "SelectTypeParameters=CR_Core,OTHER_CONS_TRES\n",
+      "slurm.conf:3: warning: SelectTypeParameters: OTHER_CONS_TRES is a word of earlier releases "
+      "without effect\n" },
+    { "TaskPluginParam=autobind=Cores BcastExclude=/lib,/usr\n", "" },
+    { "BcastExclude=NONE\n", "" },
+    { "AccountingStorageTRES=CPU,gres/gpu:a100,License/x,fs/lustre,ic/ofed,vmem,pages\n", "" },
     { "BatchStartTimeout=9\n",
       "slurm.conf:3: warning: key BatchStartTimeout is accepted without effect: a node says what "
       "it runs when it registers, and a script that is not there is started again\n" },
