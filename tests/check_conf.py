@@ -55,7 +55,7 @@ HANDED_OUT = {
         "RESUME_TIMEOUT": "resume_timeout_s", "SUSPEND_TIME": "suspend_time_s", "SUSPEND_TIMEOUT": "suspend_timeout_s",
         "PREEMPT_MODE": "preempt_mode", "PRIORITY": "priority_job_factor", "PRIORITY_JOB_FACTOR": "priority_job_factor",
         "PRIORITY_TIER": "priority_tier", "QOS": "qos", "REQ_RESV": "req_resv", "ROOT_ONLY": "root_only",
-        "SHARED": "oversubscribe", "STATE": "state",
+        "SELECT_TYPE_PARAMETERS": "select_type_parameters", "SHARED": "oversubscribe", "STATE": "state",
         "TOPOLOGY": "topology", "TRES_BILLING_WEIGHTS": "tres_billing_weights",
     },
     # The lists of nodes of partitions and DownNodes lines, in which the names of node sets are resolved.
@@ -131,7 +131,7 @@ NOT_QUOTED = {
     **{(key, word): LIBRARY for key, word in (
         ("TLS_TYPE", "tls/openssl"), ("TLS_TYPE", "tls/s2n"), ("DBD_TLS_TYPE", "tls/openssl"), ("DBD_TLS_TYPE", "tls/s2n"))},
     **{("SELECT_TYPE_PARAMETERS", word): WHOLE for word in
-       ("CR_Core", "CR_Core_Memory", "CR_CPU_Memory", "CR_Memory", "CR_Socket_Memory")},
+       ("CR_CPU_Memory", "CR_Memory")},
     **{("OCI_DISABLE_HOOKS", word): WHOLE for word in
        ("createContainer", "createRuntime", "poststart", "poststop", "prestart", "startContainer")},
 }

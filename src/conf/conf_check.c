@@ -205,6 +205,23 @@ static void check_bcast_exclude(struct conf_loader *l)
     }
 }
 
+/* What a partition hands out is told where the cluster's jobs get whole cores or sockets alone. */
+static void check_part_select(struct conf_loader *l)
+{
+    const struct conf *c = l->c;
+    const char *type = conf_str(c, CONF_SELECT_TYPE),
+               *all = conf_str(c, CONF_SELECT_TYPE_PARAMETERS);
+    bool cpus = all && strncasecmp(all, "CR_CPU", 6) == 0,
+         nodes = type && strcasecmp(type, "select/linear") == 0;
+
+    for (size_t i = 0; (cpus || nodes) && i < c->nparts; i++)
+        if (c->parts[i].select_type_parameters)
+            conf_warn(l, c->path, 0,
+                      "partition %s: SelectTypeParameters is without effect, since the cluster's "
+                      "jobs get %s",
+                      c->parts[i].name, nodes ? "whole nodes" : "single CPUs");
+}
+
 void conf_check(struct conf_loader *l)
 {
     check_required(l);
@@ -217,6 +234,7 @@ void conf_check(struct conf_loader *l)
     check_exit_codes(l);
     check_hosts(l);
     check_bcast_exclude(l);
+    check_part_select(l);
     conf_tres_check(l, key_value(l, CONF_ACCOUNTING_STORAGE_TRES));
     check_node_gres(l);
     conf_power_check(l);

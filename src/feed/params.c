@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 #include "feed/switchfeed.h"
@@ -26,6 +27,40 @@ static enum sched_select select_of(const struct conf *conf)
     if (params && strncasecmp(params, "CR_CPU", 6) == 0)
         return SCHED_SELECT_CPU;
     return SCHED_SELECT_CORE;
+}
+
+bool feed_part_select(const char *text, enum sched_select *ret_select, bool *ret_memory)
+{
+    static const struct {
+        const char *word;
+        enum sched_select select;
+        bool memory;
+    } words[] = {
+        { "CR_Core", SCHED_SELECT_CORE, false },
+        { "CR_Core_Memory", SCHED_SELECT_CORE, true },
+        { "CR_Socket", SCHED_SELECT_SOCKET, false },
+        { "CR_Socket_Memory", SCHED_SELECT_SOCKET, true },
+    };
+
+    for (size_t i = 0; text && i < ARRAY_SIZE(words); i++)
+        if (wordlist_has_nocase(text, words[i].word)) {
+            *ret_select = words[i].select;
+            *ret_memory = words[i].memory;
+            return true;
+        }
+    return false;
+}
+
+bool feed_memory_counts(const struct conf *conf, const char *part_text)
+{
+    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
+    enum sched_select cluster = select_of(conf), own;
+    bool memory;
+
+    if ((cluster == SCHED_SELECT_CORE || cluster == SCHED_SELECT_SOCKET) &&
+        feed_part_select(part_text, &own, &memory))
+        return memory;
+    return params && strcasestr(params, "Memory");
 }
 
 static uint32_t option_u32(const struct conf *conf, const char *name, uint32_t fallback)
@@ -162,7 +197,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
 
     *ret = (struct sched_params){
         .select = select_of(conf),
-        .select_memory = select && strcasestr(select, "Memory"),
+        .select_memory = feed_memory_counts(conf, NULL),
         .backfill = !type || strcasecmp(type, "sched/builtin") != 0,
         .conservative = true,
         .bf_max_job_plan = option_u32(conf, "bf_max_job_test", DEFAULT_BF_MAX_JOB_TEST),

@@ -652,6 +652,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 0;
     s->max_nodes = r->has_max_nodes ? r->max_nodes : SCHED_UNLIMITED;
     s->lln = r->has_lln && r->lln;
+    s->own_select = feed_part_select(r->select_type_parameters, &s->select, &s->select_memory);
     s->exclusive_user = r->exclusive && strcmp(r->exclusive, "USER") == 0;
     s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
     s->exclusive_topo = r->exclusive && strcmp(r->exclusive, "TOPO") == 0;

@@ -219,6 +219,10 @@ struct sched_partition {
     /* by which its jobs are placed; NULL or a name that is not there = the first one */
     const char *topology;
     bool exclusive_topo; /* as sched_job.exclusive_topo, for all its jobs */
+    /* SelectTypeParameters of its own: CORE or SOCKET, and whether memory counts.  Without effect
+     * where the cluster hands out something else. */
+    bool own_select, select_memory;
+    enum sched_select select;
 };
 
 struct sched_gres_req {

@@ -9,6 +9,7 @@
 
 #include "base/hostlist.h"
 #include "conf/conf.h"
+#include "feed/params.h"
 #include "job.pb-c.h"
 #include "node.pb-c.h"
 
@@ -143,6 +144,7 @@ static int fill_part(struct sim_machine *m, const struct conf_part *from,
     p->min_nodes = from->min_nodes;
     p->max_nodes = from->max_nodes;
     p->lln = from->lln;
+    p->own_select = feed_part_select(from->select_type_parameters, &p->select, &p->select_memory);
     p->exclusive_user = from->exclusive && strcasecmp(from->exclusive, "USER") == 0;
     p->exclusive_node = from->exclusive && strcasecmp(from->exclusive, "NODE") == 0;
     p->exclusive_topo = from->exclusive && strcasecmp(from->exclusive, "TOPO") == 0;

@@ -18,6 +18,7 @@
 #include "ctld/policy/policy_tres.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/topology/topology.h"
+#include "feed/params.h"
 #include "sched/base/constraint.h"
 
 #define SHOWN_AGAIN_MAX 64u /* names of partitions of a job, with those named again */
@@ -125,16 +126,19 @@ static Pst__JobRecord forgive_features(const struct ctld *ctld, const Pst__JobRe
     return as;
 }
 
+static bool memory_counts(const struct ctld *ctld, const struct partition *p)
+{
+    return feed_memory_counts(ctld->conf, p ? p->rec->select_type_parameters : NULL);
+}
+
 int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *asked,
                     bool *ret_later, const char **ret_hint)
 {
-    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
     const Pst__JobRecord forgiven = forgive_features(ctld, asked), *r = &forgiven;
     int code = bootfeatures_contradict(ctld, r) ? ESLURM_INVALID_FEATURE
-               : range_too_wide(ctld, p, r)
-                   ? ESLURM_INVALID_NODE_COUNT
-                   : feasible_check(ctld->feasible, ctld->cluster, p, r,
-                                    select && strcasestr(select, "Memory"), ret_hint);
+               : range_too_wide(ctld, p, r)     ? ESLURM_INVALID_NODE_COUNT
+                                            : feasible_check(ctld->feasible, ctld->cluster, p, r,
+                                                             memory_counts(ctld, p), ret_hint);
 
     *ret_later = code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE &&
                  partrules_enforced(ctld->conf) == PART_ENFORCE_NO;
@@ -144,21 +148,18 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
 static bool submit_placeable(const struct ctld *ctld, const struct partition *p,
                              const Pst__JobRecord *r)
 {
-    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
     const Pst__JobRecord forgiven = forgive_features(ctld, r);
 
-    return feasible_exactly(ctld->feasible, ctld, p, &forgiven,
-                            select && strcasestr(select, "Memory"));
+    return feasible_exactly(ctld->feasible, ctld, p, &forgiven, memory_counts(ctld, p));
 }
 
 uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
                             const Pst__JobRecord *r)
 {
-    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
-    uint32_t least = r->has_num_tasks && r->num_tasks > 1 && p
-                         ? feasible_nodes(ctld->feasible, ctld->cluster, p, r,
-                                          select && strcasestr(select, "Memory"))
-                         : 0;
+    uint32_t least =
+        r->has_num_tasks && r->num_tasks > 1 && p
+            ? feasible_nodes(ctld->feasible, ctld->cluster, p, r, memory_counts(ctld, p))
+            : 0;
 
     if (r->tres_per_job && p) {
         uint32_t devices = feasible_gres_nodes(ctld->feasible, ctld->cluster, p, r->tres_per_job);

@@ -55,14 +55,15 @@ static void least_asked(const struct sched *s, const struct entry *e, uint32_t *
 {
     const struct shape_key *k = &e->cls->shape->key;
     uint64_t cpus = MAX(k->pn_min_cpus, 1u);
+    bool memory = s->parts[e->part]->select_memory;
 
     if (k->min_nodes == 1 && k->max_nodes == 1 && !(k->flags & SHAPE_OVERCOMMIT))
         cpus = MAX(cpus, (uint64_t)MAX(k->num_tasks, 1u) * k->cpus_per_task);
     *ret_cpus = (uint32_t)MIN(cpus, (uint64_t)SCHED_MAX_CPUS);
     *ret_mem = 0;
-    if (s->params.select_memory && k->flags & SHAPE_MEM_PER_NODE)
+    if (memory && k->flags & SHAPE_MEM_PER_NODE)
         *ret_mem = k->mem_per_node_mib;
-    else if (s->params.select_memory)
+    else if (memory)
         *ret_mem = k->mem_per_cpu_mib * *ret_cpus;
 }
 

@@ -115,7 +115,7 @@ bool step_holds(struct sched *s, const struct step *st, const struct sched_alloc
     for (uint32_t w = 0; w < MIN(an->ncpu_words, n->nwords); w++)
         if (st->w[w] & an->cpu_bits[w] & ~(n->spec ? n->spec[w] : 0)) /* but see kept_too */
             return false;
-    if (s->params.select_memory && st->mem + an->mem_mib > n->mem_mib)
+    if (p->select_memory && st->mem + an->mem_mib > n->mem_mib)
         return false;
     if (p->node_cpus && at < n->nparts &&
         ((const uint32_t *)(st->w + l.parts))[at] + an->cpus > p->max_cpus_per_node)

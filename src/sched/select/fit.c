@@ -87,7 +87,7 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
     for (uint32_t k = 0; k < n->sockets; k++) {
         uint32_t f = empty ? g->per_socket : free_in_socket(g, p->s->cpu_words, k);
 
-        if (p->s->params.select == SCHED_SELECT_SOCKET && f < g->per_socket)
+        if (p->part->select == SCHED_SELECT_SOCKET && f < g->per_socket)
             f = 0;
         sum += MIN(limit, geometry_tasks(p, g, f));
     }

@@ -22,7 +22,7 @@ static bool fit_gpus(const struct pick *p, uint32_t id, uint32_t req, uint64_t c
 
     if (k->cpus_per_gpu)
         most = cpus / k->cpus_per_gpu;
-    if (k->mem_per_gpu_mib && p->s->params.select_memory)
+    if (k->mem_per_gpu_mib && p->part->select_memory)
         most = MIN(most, pick_free_mem(p, id) / k->mem_per_gpu_mib);
     if (most < g->per_node || (g->per_job && !most))
         return false;

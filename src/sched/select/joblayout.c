@@ -229,9 +229,9 @@ static uint32_t take_block(struct cpu_pick *cp, uint32_t need)
 
 static bool fills_sockets(const struct pick *p)
 {
-    if (p->k->socket_dist != SCHED_DIST_DEFAULT && p->s->params.select != SCHED_SELECT_CPU)
+    if (p->k->socket_dist != SCHED_DIST_DEFAULT && p->part->select != SCHED_SELECT_CPU)
         return p->k->socket_dist == SCHED_DIST_BLOCK;
-    return p->s->params.dist_block || p->s->params.select == SCHED_SELECT_CPU;
+    return p->s->params.dist_block || p->part->select == SCHED_SELECT_CPU;
 }
 
 /* The socket all need units of which are free, or UINT32_MAX. */
@@ -349,7 +349,7 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
     memset(out, 0, n->nwords * sizeof(*out));
     if (p->whole)
         return take_block(&cp, g->avail);
-    if (p->s->params.select == SCHED_SELECT_SOCKET)
+    if (p->part->select == SCHED_SELECT_SOCKET)
         return take_sockets(p, &cp, f->tasks, need);
     if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
         return take_by_socket(p, &cp, tasks, need);
@@ -364,7 +364,7 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
  * as far as memory goes and no limit counts CPUs. */
 static uint32_t all_near(const struct pick *p, const struct fit *f, const struct geometry *g)
 {
-    uint64_t mem = p->s->params.select_memory ? p->k->mem_per_cpu_mib : 0;
+    uint64_t mem = p->part->select_memory ? p->k->mem_per_cpu_mib : 0;
     uint32_t n = 0;
 
     if (p->k->num_tasks || p->part->node_cpus)
@@ -465,7 +465,7 @@ static uint64_t memory_held(const struct pick *p, const struct fit *f, uint32_t 
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
 
-    if (!p->s->params.select_memory)
+    if (!p->part->select_memory)
         return 0;
     if (p->k->mem_per_gpu_mib && p->gpu != UINT32_MAX)
         return p->k->mem_per_gpu_mib * gres_gpus(p, f);

@@ -28,16 +28,15 @@ void pick_take_whole(struct pick *p, bool boot)
     const struct shape_key *k = p->k;
 
     p->whole = boot || (k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node || p->closes ||
-               p->s->params.select == SCHED_SELECT_LINEAR;
+               p->part->select == SCHED_SELECT_LINEAR;
     p->share_max = !p->whole && (p->part->force || (k->flags & SHAPE_SHARE))
                        ? MAX(p->part->oversubscribe, 1u)
                        : 1;
     p->share = p->share_max;
     p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
-               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
-               !k->core_spec && !k->nlisted && !p->part->node_cpus &&
-               !p->part->max_cpus_per_socket && !p->s->uids && !p->s->labels && !p->s->advs &&
-               !k->resv;
+               p->part->select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket && !k->core_spec &&
+               !k->nlisted && !p->part->node_cpus && !p->part->max_cpus_per_socket && !p->s->uids &&
+               !p->s->labels && !p->s->advs && !k->resv;
     p->s->alike.known = false;
 }
 
@@ -178,7 +177,7 @@ uint64_t pick_free_mem(const struct pick *p, uint32_t id)
     const struct resv_node *spare;
     uint64_t avail = n->mem_mib > n->mem_used ? n->mem_mib - n->mem_used : 0;
 
-    if (p->idle || !p->s->params.select_memory)
+    if (p->idle || !p->part->select_memory)
         return n->mem_mib;
     if (p->plan) {
         const struct prof_view *v = view_of(p, id);

@@ -25,7 +25,7 @@ struct geometry { /* a node as units of gran CPUs; a job gets whole units */
 /* With CR_CPU a job holds whole cores, but is shown with only the CPUs that it needs. */
 static inline bool pick_by_cpus(const struct pick *p)
 {
-    return p->s->params.select == SCHED_SELECT_CPU && !p->whole;
+    return p->part->select == SCHED_SELECT_CPU && !p->whole;
 }
 
 /* Cores that the job leaves to the system (--core-spec) in addition to those that the node
@@ -49,9 +49,9 @@ static inline struct geometry pick_geometry(const struct pick *p, const struct n
     g.per_socket = n->per_socket;
     g.avail = g.units - (k->flags & SHAPE_KEPT_TOO ? 0 : n->spec_units);
     g.avail -= MIN(g.avail, job_spec_cores(p, n));
-    g.grain = p->whole                                     ? MAX(g.avail, 1u)
-              : p->s->params.select == SCHED_SELECT_SOCKET ? g.per_socket
-                                                           : 1;
+    g.grain = p->whole                                 ? MAX(g.avail, 1u)
+              : p->part->select == SCHED_SELECT_SOCKET ? g.per_socket
+                                                       : 1;
     return g;
 }
 

@@ -211,6 +211,10 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     /* out of memory: CPUs count */
     p->billing = in->billing && in->billing[0] ? strdup(in->billing) : NULL;
     p->exclusive_topo = in->exclusive_topo;
+    p->own_select = in->own_select && (s->params.select == SCHED_SELECT_CORE ||
+                                       s->params.select == SCHED_SELECT_SOCKET);
+    p->select = p->own_select ? in->select : s->params.select;
+    p->select_memory = p->own_select ? in->select_memory : s->params.select_memory;
     free(p->topology);
     p->topology = topology;
     topology = NULL;

@@ -26,6 +26,8 @@ struct part {
     char *topology;          /* as named, may be NULL */
     const struct topo *topo; /* in force; NULL = flat.  topos.c sets it */
     bool exclusive_topo;
+    bool own_select, select_memory; /* see sched_partition */
+    enum sched_select select;
     char *billing; /* NULL = a CPU counts one */
     enum billing_sum billing_sum;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */

@@ -122,9 +122,7 @@ static const struct {
       "slurm.conf:3: error: SelectTypeParameters: unknown option CR_Cores; did you mean "
       "CR_Core?\n" },
     { "PartitionName=p SelectTypeParameters=wombat\n",
-      "slurm.conf:3: error: SelectTypeParameters: unknown option wombat\n"
-      "slurm.conf:3: warning: key SelectTypeParameters is accepted without effect: partitions "
-      "count resources as SelectTypeParameters of the cluster says\n" },
+      "slurm.conf:3: error: SelectTypeParameters: unknown option wombat\n" },
     { "PrologFlags=Alloc,wombat\n", "slurm.conf:3: error: PrologFlags: unknown option wombat\n" },
     { "TaskPluginParam=wombat\n", "slurm.conf:3: error: TaskPluginParam: unknown option wombat\n" },
     { "TaskPluginParam=autobind=wombat\n",
@@ -254,6 +252,10 @@ static const struct {
     { "KillWait=1 KillWait=2\n",
       "slurm.conf:3: warning: KillWait is given more than once; the last value is used\n" },
     { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail,DeferBatch,RunInJob\n", "" },
+    { "SelectTypeParameters=CR_Core\nPartitionName=p SelectTypeParameters=CR_Socket\n", "" },
+    { "SelectTypeParameters=CR_CPU\nPartitionName=p SelectTypeParameters=CR_Socket\n",
+      "slurm.conf: warning: partition p: SelectTypeParameters is without effect, since the "
+      "cluster's jobs get single CPUs\n" },
     { "SelectTypeParameters=CR_Core,OTHER_CONS_TRES\n",
       "slurm.conf:3: warning: SelectTypeParameters: OTHER_CONS_TRES is a word of earlier releases "
       "without effect\n" },

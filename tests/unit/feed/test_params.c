@@ -139,6 +139,42 @@ static void test_select(void **state)
             fail_msg("%s", cases[i].lines);
 }
 
+static void test_part_select(void **state)
+{
+    static const struct {
+        const char *text;
+        bool says;
+        enum sched_select select;
+        bool memory, counts; /* counts: in a cluster whose jobs get cores and memory */
+    } cases[] = {
+        { NULL, false, 0, false, true },
+        { "NONE", false, 0, false, true },
+        { "CR_Core", true, SCHED_SELECT_CORE, false, false },
+        { "cr_socket", true, SCHED_SELECT_SOCKET, false, false },
+        { "CR_Core_Memory", true, SCHED_SELECT_CORE, true, true },
+        { "CR_Socket_Memory", true, SCHED_SELECT_SOCKET, true, true },
+    };
+    struct conf *core = conf_with_lines("SelectTypeParameters=CR_Core_Memory"),
+                *cpu = conf_with_lines("SelectTypeParameters=CR_CPU_Memory"),
+                *alone = conf_with_lines("SelectTypeParameters=CR_Socket");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        enum sched_select select = 0;
+        bool memory = false;
+
+        assert_int_equal(feed_part_select(cases[i].text, &select, &memory), cases[i].says);
+        assert_int_equal(select, cases[i].select);
+        assert_int_equal(memory, cases[i].memory);
+        assert_int_equal(feed_memory_counts(core, cases[i].text), cases[i].counts);
+        assert_true(feed_memory_counts(cpu, cases[i].text));
+        assert_int_equal(feed_memory_counts(alone, cases[i].text), cases[i].memory);
+    }
+    conf_free(core);
+    conf_free(cpu);
+    conf_free(alone);
+}
+
 static void test_backfill(void **state)
 {
     (void)state;
@@ -187,10 +223,10 @@ static void test_priority(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_select),
-        cmocka_unit_test(test_backfill), cmocka_unit_test(test_topology),
-        cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_select),
+        cmocka_unit_test(test_part_select), cmocka_unit_test(test_backfill),
+        cmocka_unit_test(test_topology),    cmocka_unit_test(test_priority),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

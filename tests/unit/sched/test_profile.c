@@ -59,7 +59,7 @@ static int make_world(void **state)
     w->s.nparts = 1;
     w->s.lics = w->lics;
     w->s.nlics = 2;
-    w->s.params.select_memory = true;
+    w->part.select_memory = true;
     w->pf = (struct prof){ .times = w->times,
                            .ends = w->ends,
                            .nslots = SLOTS,
@@ -248,7 +248,7 @@ static void test_hold_step(void **state)
     an.mem_mib = 400;
     assert_true(step_holds(&w->s, st, &an, 0));
     an.mem_mib = 401;
-    w->s.params.select_memory = false;
+    w->part.select_memory = false;
     assert_true(step_holds(&w->s, st, &an, 0));
     h.uid = 8;
     h.firm = false;

@@ -103,17 +103,21 @@ static void make_part(struct world *w, uint32_t ix)
 {
     struct rpart *p = &w->parts[ix];
 
-    p->in = (struct sched_partition){ .name = part_names[ix],
-                                      .node_ids = p->ids,
-                                      .tier = 1 + below(2),
-                                      .job_factor = 1 + below(3),
-                                      .up = chance(95),
-                                      .max_time_min = chance(80) ? SCHED_UNLIMITED : 20,
-                                      .max_nodes = chance(80) ? SCHED_UNLIMITED : 1 + below(3),
-                                      .exclusive_node = chance(10),
-                                      .oversubscribe = chance(20) ? 2 + below(2) : 1,
-                                      .oversubscribe_force = chance(50),
-                                      .max_cpus_per_node = chance(20) ? 1 + below(6) : 0 };
+    p->in =
+        (struct sched_partition){ .name = part_names[ix],
+                                  .node_ids = p->ids,
+                                  .tier = 1 + below(2),
+                                  .job_factor = 1 + below(3),
+                                  .up = chance(95),
+                                  .max_time_min = chance(80) ? SCHED_UNLIMITED : 20,
+                                  .max_nodes = chance(80) ? SCHED_UNLIMITED : 1 + below(3),
+                                  .exclusive_node = chance(10),
+                                  .own_select = chance(25),
+                                  .select = chance(50) ? SCHED_SELECT_CORE : SCHED_SELECT_SOCKET,
+                                  .select_memory = chance(50),
+                                  .oversubscribe = chance(20) ? 2 + below(2) : 1,
+                                  .oversubscribe_force = chance(50),
+                                  .max_cpus_per_node = chance(20) ? 1 + below(6) : 0 };
     for (uint32_t i = 0; i < w->nnodes; i++) {
         p->member[i] = w->nparts == 1 || chance(70);
         if (p->member[i])

@@ -129,6 +129,23 @@ static bool whole(const struct world *w, const struct rpart *p, const struct rjo
     return j->in.exclusive || p->in.exclusive_node || w->params.select == SCHED_SELECT_LINEAR;
 }
 
+/* Is what the partition hands out its own? */
+static bool own_select(const struct world *w, const struct rpart *p)
+{
+    return p->in.own_select &&
+           (w->params.select == SCHED_SELECT_CORE || w->params.select == SCHED_SELECT_SOCKET);
+}
+
+static bool by_socket(const struct world *w, const struct rpart *p)
+{
+    return (own_select(w, p) ? p->in.select : w->params.select) == SCHED_SELECT_SOCKET;
+}
+
+static bool by_memory(const struct world *w, const struct rpart *p)
+{
+    return own_select(w, p) ? p->in.select_memory : w->params.select_memory;
+}
+
 static uint32_t share_of(const struct world *w, const struct rpart *p, const struct rjob *j)
 {
     if (whole(w, p, j) || !(p->in.oversubscribe_force || j->in.oversubscribe))
@@ -168,7 +185,7 @@ static struct rgeo rgeometry(const struct world *w, const struct rpart *p, const
     g.gran = g.threads;
     g.units = n->cpus / g.gran;
     g.per_socket = g.units / n->sockets;
-    g.grain = whole(w, p, j) ? g.units : w->params.select == SCHED_SELECT_SOCKET ? g.per_socket : 1;
+    g.grain = whole(w, p, j) ? g.units : by_socket(w, p) ? g.per_socket : 1;
     return g;
 }
 
@@ -352,8 +369,7 @@ static bool tasks_fit(const struct sit *q, uint32_t part, const struct rjob *j, 
     struct rgeo g = rgeometry(w, p, j, node);
     uint32_t quota = p->in.max_cpus_per_node, need = least_units(j, &g, tasks), cpus;
     uint64_t used = part_cpus(q, part, node), avail = free_units(q, p, j, node, &g);
-    uint64_t mem = n->mem_mib,
-             free_mem = n->mem_mib - (w->params.select_memory ? mem_used(q, node) : 0);
+    uint64_t mem = n->mem_mib, free_mem = n->mem_mib - (by_memory(w, p) ? mem_used(q, node) : 0);
 
     cpus = counts_cpus(w, p, j) ? cpus_for(j, tasks) : need * g.gran;
     if (quota && counts_cpus(w, p, j) && floor_cpus(j) > (quota > used ? quota - used : 0))
@@ -547,7 +563,7 @@ static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
     check_count(q, part, j, an, count);
     if (p->in.max_cpus_per_node)
         assert_true(part_cpus(q, part, an->node_id) + an->cpus <= p->in.max_cpus_per_node);
-    if (q->w->params.select_memory) {
+    if (by_memory(q->w, p)) {
         uint64_t cpus = counts_cpus(q->w, p, j) ? an->cpus : (uint64_t)count / g.gran * g.usable;
         uint64_t want = j->in.has_mem_per_node
                             ? (j->in.mem_per_node_mib ? j->in.mem_per_node_mib : n->mem_mib)
