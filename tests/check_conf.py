@@ -30,6 +30,7 @@ HANDED_OUT = {
         "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_usual",
     },
     "NODE_": {
+        "BCAST_ADDR": "bcast_addr",
         "CPU_BIND": "cpu_bind",
         "BOARDS": "boards", "CORE_SPEC_COUNT": "core_spec", "CORES_PER_SOCKET": "cores_per_socket", "CPUS": "cpus",
         "CPU_SPEC_LIST": "cpu_spec_list", "FEATURE": "features", "FEATURES": "features", "GRES": "gres",

@@ -72,6 +72,9 @@ int conf_load_text(const struct conf_text *files, size_t n, enum conf_scope scop
 struct conf *conf_free(struct conf *c); /* always NULL */
 DEFINE_CLEANUP(struct conf *, conf_free)
 const char *conf_path(const struct conf *c);
+/* Of what slurm.conf and the files that it includes say: comments and spaces do not count, the
+ * order of lines does.  Alike on hosts that have the same file. */
+uint64_t conf_says_hash(const struct conf *c);
 
 /* Scalar keys.  conf_keys.def rows: KEY(enum_suffix, "Name", TYPE, default, min, max, flags, unit,
  * summary). */
@@ -155,6 +158,7 @@ const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NUL
 
 struct conf_node {
     char *name, *hostname, *addr;
+    char *bcast_addr; /* where sbcast sends to; NULL: addr */
     uint16_t port;
     uint32_t boards, sockets, cores_per_socket, threads_per_core, cpus;
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;

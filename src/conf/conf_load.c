@@ -16,6 +16,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/bind/cpuspec.h"
 #include "base/strbuf.h"
 #include "conf/conf_olderlate.h"
@@ -245,6 +246,31 @@ static bool is_include(const char *line)
            line[8 + strspn(line + 8, " \t")] != '=';
 }
 
+/* Words of a line, each with a space behind, up to its comment. */
+static uint64_t hash_line(uint64_t hash, const char *line)
+{
+    bool quoted = false, word = false;
+    char before = '\0';
+
+    for (const char *p = line; *p && (*p != '#' || quoted || before == '\\'); before = *p++) {
+        if (*p == '"')
+            quoted = !quoted && before == '=';
+        if (quoted || !strchr(" \t\r", *p)) {
+            hash = fnv_bytes(p, 1, hash);
+            word = true;
+        } else if (word) {
+            hash = fnv_bytes(" ", 1, hash);
+            word = false;
+        }
+    }
+    return fnv_bytes(word ? " \n" : "\n", word ? 2 : 1, hash);
+}
+
+uint64_t conf_says_hash(const struct conf *c)
+{
+    return c->hash;
+}
+
 static int slurm_file(struct conf_loader *l, const char *path)
 {
     struct conf_source src;
@@ -273,8 +299,10 @@ static int slurm_file(struct conf_loader *l, const char *path)
             conf_error(l, src.name, number, "the line is longer than %u bytes", CONF_MAX_LINE);
         else if (is_include(line))
             r = include_line(l, src.name, number, line + 8);
-        else
+        else {
+            l->c->hash = hash_line(l->c->hash, line);
             r = slurm_line(l, src.name, number, line);
+        }
         if (r < 0)
             return r;
     }

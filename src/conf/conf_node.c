@@ -18,7 +18,7 @@
 
 /* The lists of a line that pair with its nodes. */
 struct pairing {
-    struct hostlist *names, *hosts, *addrs, *ports;
+    struct hostlist *names, *hosts, *addrs, *bcasts, *ports;
 };
 
 static void pairing_done(struct pairing *p)
@@ -26,6 +26,7 @@ static void pairing_done(struct pairing *p)
     p->names = hostlist_free(p->names);
     p->hosts = hostlist_free(p->hosts);
     p->addrs = hostlist_free(p->addrs);
+    p->bcasts = hostlist_free(p->bcasts);
     p->ports = hostlist_free(p->ports);
 }
 
@@ -77,6 +78,8 @@ static int pairing_parse(struct conf_loader *l, const struct conf_row *row, stru
         r = pair_list(l, row, NK_NODE_HOSTNAME, p->names, &p->hosts);
     if (r == 0)
         r = pair_list(l, row, NK_NODE_ADDR, p->names, &p->addrs);
+    if (r == 0)
+        r = pair_list(l, row, NK_BCAST_ADDR, p->names, &p->bcasts);
     if (r == 0)
         r = pair_list(l, row, NK_PORT, p->names, &p->ports);
     return r;
@@ -233,6 +236,7 @@ static int add_node(struct conf_loader *l, const struct conf_row *row, const str
     struct conf *c = l->c;
     const char *name = hostlist_nth(p->names, i), *host = pick_paired(p->hosts, i);
     const char *addr = pick_paired(p->addrs, i), *port = pick_paired(p->ports, i);
+    const char *bcast = pick_paired(p->bcasts, i);
     uint32_t twin = conf_node_index(c, name);
     struct conf_node n = *like;
     uint64_t num = 0;
@@ -254,7 +258,8 @@ static int add_node(struct conf_loader *l, const struct conf_row *row, const str
     n.name = conf_pool_strdup(&c->pool, name);
     n.hostname = host ? conf_pool_strdup(&c->pool, host) : n.name;
     n.addr = addr ? conf_pool_strdup(&c->pool, addr) : n.hostname;
-    if (!n.name || !n.hostname || !n.addr ||
+    n.bcast_addr = bcast ? conf_pool_strdup(&c->pool, bcast) : NULL;
+    if (!n.name || !n.hostname || !n.addr || (bcast && !n.bcast_addr) ||
         conf_grow(&c->nodes, &c->nodes_cap, c->nnodes, sizeof(*c->nodes)) < 0)
         return -ENOMEM;
     c->nodes[c->nnodes] = n;

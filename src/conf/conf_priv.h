@@ -67,6 +67,7 @@ struct conf {
     size_t nmulti, multi_cap;
     struct conf_source *sources;
     size_t nsources;
+    uint64_t hash; /* see conf_says_hash() */
     struct conf_pool *pool;
 
     struct conf_node *nodes;

@@ -155,6 +155,7 @@ static bool is_refused(enum conf_table_id table, int key, int why)
         { CONF_TBL_KEY, CONF_ACCOUNTING_STORAGE_ENFORCE, true },
         { CONF_TBL_KEY, CONF_DEBUG_FLAGS, false },
         { CONF_TBL_KEY, CONF_PREEMPT_MODE, true },
+        { CONF_TBL_KEY, CONF_PREP_PLUGINS, false },
         { CONF_TBL_KEY, CONF_PROLOG_FLAGS, false },
         { CONF_TBL_KEY, CONF_PROPAGATE_RESOURCE_LIMITS, false },
         { CONF_TBL_KEY, CONF_PROPAGATE_RESOURCE_LIMITS_EXCEPT, false },

@@ -197,6 +197,25 @@ static int check_user(const struct conf_keydef *row, const char *text, uint64_t 
     return 0;
 }
 
+/* Words of Slurm that are none here: what does their work. */
+static const char *done_otherwise(enum conf_table_id table, int key, const char *text)
+{
+    static const struct {
+        enum conf_key key;
+        const char *word, *instead;
+    } words[] = {
+        { CONF_JOB_COMP_TYPE, "jobcomp/mysql",
+          ": slurmdbd keeps jobs in a database: AccountingStorageType=accounting_storage/slurmdbd" },
+        { CONF_JOB_COMP_TYPE, "jobcomp/lua", ": a program gets each job by jobcomp/script" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (table == CONF_TBL_KEY && key == (int)words[i].key &&
+            strcasecmp(words[i].word, text) == 0)
+            return words[i].instead;
+    return "";
+}
+
 static int check_word(enum conf_table_id table, int key, const char *text, struct err *err)
 {
     const struct conf_keydef *row = &conf_tables[table].rows[key];
@@ -212,7 +231,7 @@ static int check_word(enum conf_table_id table, int key, const char *text, struc
         return 0; /* a key whose words are open */
     hint = strstr(why.text, "; did you mean");
     return err_set(err, -EINVAL, "%s=%.*s is not known%s", row->name, SHOWN, text,
-                   hint ? hint : "");
+                   hint ? hint : done_otherwise(table, key, text));
 }
 
 int conf_value_check(enum conf_table_id table, int key, const char *text, uint64_t *ret_num,

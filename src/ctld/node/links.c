@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/logflags.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
@@ -660,6 +661,17 @@ static bool give_configuration(struct ctld *ctld, const struct cmd *cmd, const s
     return false;
 }
 
+/* Nodes with files of their own: jobs there may do otherwise than the controller thinks. */
+static void compare_configuration(const struct ctld *ctld, const struct node *n,
+                                  const Pst__NodeRegister *reg)
+{
+    if (reg->has_conf_hash && !reg->has_conf_digest &&
+        reg->conf_hash != conf_says_hash(ctld->conf) && !log_has_flag(LOG_SUBJECT_NO_CONF_HASH))
+        log_error("node %s runs with another slurm.conf than slurmctld: make the files alike and "
+                  "reconfigure, or set DebugFlags=NO_CONF_HASH where that is meant",
+                  n->rec->name);
+}
+
 /* The answer tells who the controllers are. */
 static void tell_controller(const struct ctld *ctld, Pst__NodeRegisterReply *reply)
 {
@@ -724,6 +736,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
                strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
     if (!knows_controller(ctld, cmd, reg) || !give_configuration(ctld, cmd, n, reg))
         return;
+    compare_configuration(ctld, n, reg);
     node_link_set(ctld, n, cmd->conn);
     node_link_set_files(ctld, n, reg->has_conf_digest ? &reg->conf_digest : NULL);
     if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)

@@ -84,9 +84,23 @@ static int find_output(struct ctld *ctld, const struct cmd *cmd, const char *id,
     return 0;
 }
 
+/* Broadcasts go where BcastAddr says. */
+static void use_bcast_addrs(const struct ctld *ctld, Pst__StepReply *reply)
+{
+    for (size_t i = 0; i < reply->n_nodes; i++) {
+        Pst__NodeAddr *a = reply->nodes[i];
+        const struct conf_node *n = a->name ? conf_find_node(ctld->conf, a->name) : NULL;
+
+        if (!n || !n->bcast_addr)
+            continue;
+        free(a->addr);
+        a->addr = tx_strdup(n->bcast_addr);
+    }
+}
+
 /* With the credential of reply, which is freed. */
 static void answer_access(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc,
-                          Pst__StepReply *reply)
+                          Pst__StepReply *reply, bool bcast)
 {
     if (!reply->credential) {
         core_error(ctld, cmd, SLURM_ERROR,
@@ -95,6 +109,8 @@ static void answer_access(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *
     }
     steps_add_key(ctld, reply);
     reply->n_nodes = steps_node_addrs(ctld, alloc, reply->credential, &reply->nodes);
+    if (bcast)
+        use_bcast_addrs(ctld, reply);
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply->base);
     pst__signed_credential__free_unpacked(reply->credential, NULL);
     free(reply->launch_key.data);
@@ -156,7 +172,7 @@ static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
     SET(&rec, gid, peer->gid);
     rec.alloc = &alloc;
     reply.credential = steps_sign(ctld, &nobody, NULL, PST__CRED_PURPOSE__CRED_BCAST);
-    answer_access(ctld, cmd, &alloc, &reply);
+    answer_access(ctld, cmd, &alloc, &reply, true);
 }
 
 static void access_output(struct ctld *ctld, struct cmd *cmd, const char *id)
@@ -183,7 +199,7 @@ static void access_output(struct ctld *ctld, struct cmd *cmd, const char *id)
     alloc.groups = groups;
     alloc.n_groups = 1;
     reply.credential = steps_sign(ctld, j, NULL, PST__CRED_PURPOSE__CRED_OUTPUT);
-    answer_access(ctld, cmd, &alloc, &reply); /* where the script runs or ran */
+    answer_access(ctld, cmd, &alloc, &reply, false); /* where the script runs or ran */
 }
 
 void op_access(struct ctld *ctld, struct cmd *cmd)
@@ -223,7 +239,7 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     alloc = s ? s->rec->alloc : j->rec->alloc;
     reply.credential = steps_sign(ctld, j, s, req->purpose);
     reply.step = s ? s->rec : NULL;
-    answer_access(ctld, cmd, alloc, &reply);
+    answer_access(ctld, cmd, alloc, &reply, req->purpose == PST__CRED_PURPOSE__CRED_BCAST);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

@@ -404,6 +404,8 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
         r->conf_taken = false;
     }
     tell_keys(r, &msg);
+    msg.has_conf_hash = true;
+    msg.conf_hash = conf_says_hash(r->d->conf);
     msg.has_pid = true;
     msg.pid = (uint32_t)uv_os_getpid();
     rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);

@@ -1,6 +1,7 @@
 """scontrol reconfigure with running slurmds: what nodes and logs are after it, without a restart of any daemon."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -105,3 +106,43 @@ def test_other_log_files(make_cluster):
     c.conf.write_text(c.conf.read_text().replace("log/ctld2.log", "no/such/folder.log"))
     c.run("scontrol", "reconfigure")
     wait_until(lambda: "folder.log cannot be opened: No such file or directory" in (log / "ctld2.log").read_text(), "the old file stays")
+
+
+def told_other(c, *nodes):
+    """Is slurmctld's log of these nodes, and of no others, that their slurm.conf is another?"""
+    told = re.findall(r"node (\w+) runs with another slurm.conf than slurmctld", (c.dir / "log/slurmctld.log").read_text())
+    return sorted(told) == sorted(nodes)
+
+
+def registered(c):
+    return (c.dir / "log/slurmctld.log").read_text().count("node node1: registered from")
+
+
+def test_another_slurm_conf(make_cluster):
+    """A node whose file says something else is told of when it registers; comments say nothing; DebugFlags=NO_CONF_HASH silences."""
+    c = make_cluster(start=False, nodes=2)
+    (c.dir / "more.conf").write_text("KillWait=7\n")
+    text = c.conf_text().replace("KillWait=2\n", "Include ../more.conf\n")
+    c.write_conf(text)
+    other = c.dir / "etc/other.conf"
+    other.write_text("# of this host\n" + text.replace(" MaxTime=", "   MaxTime="))
+    c.start_ctld()
+    c.start_slurmd("node1", "-f", str(other))
+    c.start_slurmd("node2")
+    c.wait_nodes()
+    assert told_other(c)
+    c.slurmds["node1"].stop()
+    other.write_text(text.replace("../more.conf", str(c.dir / "less.conf")))
+    (c.dir / "less.conf").write_text("KillWait=8\n")
+    c.start_slurmd("node1", "-f", str(other))
+    wait_until(lambda: told_other(c, "node1"), "it is told")
+    c.slurmds["node1"].stop()
+    c.run("scontrol", "setdebugflags", "+NO_CONF_HASH")
+    times = registered(c)
+    c.start_slurmd("node1", "-f", str(other))
+    wait_until(lambda: registered(c) == times + 1, "it is there")
+    assert told_other(c, "node1")
+    c.slurmds["node1"].stop()
+    c.run("scontrol", "setdebugflags", "-NO_CONF_HASH")
+    c.start_slurmd("node1", "-f", str(other))
+    wait_until(lambda: told_other(c, "node1", "node1"), "it is told again")

@@ -124,6 +124,15 @@ static const struct {
     { "PartitionName=p SelectTypeParameters=wombat\n",
       "slurm.conf:3: error: SelectTypeParameters: unknown option wombat\n" },
     { "PrologFlags=Alloc,wombat\n", "slurm.conf:3: error: PrologFlags: unknown option wombat\n" },
+    { "PrEpPlugins=prep/script,prep/mine\n",
+      "slurm.conf:3: error: PrEpPlugins: unknown option prep/mine\n"
+      "slurm.conf:3: warning: key PrEpPlugins is accepted without effect: prologs and epilogs are "
+      "scripts\n" },
+    { "JobCompType=jobcomp/mysql\n",
+      "slurm.conf:3: error: JobCompType=jobcomp/mysql is not known: slurmdbd keeps jobs in a "
+      "database: AccountingStorageType=accounting_storage/slurmdbd\n" },
+    { "JobCompType=jobcomp/lua\n", "slurm.conf:3: error: JobCompType=jobcomp/lua is not known: a "
+                                   "program gets each job by jobcomp/script\n" },
     { "TaskPluginParam=wombat\n", "slurm.conf:3: error: TaskPluginParam: unknown option wombat\n" },
     { "TaskPluginParam=autobind=wombat\n",
       "slurm.conf:3: error: TaskPluginParam: Autobind=wombat is none of none, threads, cores, "
@@ -252,6 +261,7 @@ static const struct {
     { "KillWait=1 KillWait=2\n",
       "slurm.conf:3: warning: KillWait is given more than once; the last value is used\n" },
     { "PrologFlags=Alloc,NoHold,Serial,ForceRequeueOnFail,DeferBatch,RunInJob\n", "" },
+    { "PrEpPlugins=prep/script\n", "" },
     { "SelectTypeParameters=CR_Core\nPartitionName=p SelectTypeParameters=CR_Socket\n", "" },
     { "SelectTypeParameters=CR_CPU\nPartitionName=p SelectTypeParameters=CR_Socket\n",
       "slurm.conf: warning: partition p: SelectTypeParameters is without effect, since the "

@@ -56,13 +56,40 @@ static void test_client(void **state)
     assert_null(conf_free(NULL));
 }
 
+/* What slurm.conf says has a number: how it is spaced and commented has none. */
+static void test_hash(void **state)
+{
+    static const struct {
+        const char *text;
+        bool same;
+    } cases[] = {
+        { "MaxJobCount=5\n" NODES, true },
+        { "# of this host\n\n  MaxJobCount=5 # more\nNodeName=n[1-2]\nPartitionName=p \t Nodes=n1\n",
+          true },
+        { "MaxJobCount=5\nNodeName=n[1-2]\nPartitionName=p \\\nNodes=n1\n", true },
+        { "MaxJobCount=6\n" NODES, false },
+        { "MaxJobCount=5\nMailProg=\"/bin/my mail\"\n" NODES, false },
+        { "MaxJobCount=5\n" NODES "MaxStepCount=9\n", false },
+    };
+    struct conf *c = conf_says(cases[0].text, "");
+    uint64_t hash = conf_says_hash(c);
+
+    (void)state;
+    assert_null(conf_free(c));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        c = conf_says(cases[i].text, "");
+        if ((conf_says_hash(c) == hash) != cases[i].same)
+            fail_msg("%s", cases[i].text);
+        assert_null(conf_free(c));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_lexing),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_client),
+        cmocka_unit_test(test_twice),   cmocka_unit_test(test_lexing),
+        cmocka_unit_test(test_unknown), cmocka_unit_test(test_client),
+        cmocka_unit_test(test_hash),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

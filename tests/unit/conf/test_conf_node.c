@@ -7,20 +7,23 @@
 
 static void test_pairs(void **state)
 {
-    struct conf *c = conf_says("NodeName=n[1-3] NodeHostname=h[7-9] NodeAddr=10.0.0.[1-3] "
-                               "Port=[7001-7003]\n"
-                               "NodeName=a\n"
-                               "NodeName=b[1-2] NodeHostname=box Port=7101-7102\n" PART,
-                               "");
+    struct conf *c = conf_says(
+        "NodeName=n[1-3] NodeHostname=h[7-9] BcastAddr=10.1.0.[1-3] NodeAddr=10.0.0.[1-3] "
+        "Port=[7001-7003]\n"
+        "NodeName=a\n"
+        "NodeName=b[1-2] NodeHostname=box Port=7101-7102\n" PART,
+        "");
     const struct conf_node *n = conf_find_node(c, "n2");
 
     (void)state;
     assert_string_equal(n->hostname, "h8");
     assert_string_equal(n->addr, "10.0.0.2");
+    assert_string_equal(n->bcast_addr, "10.1.0.2");
     assert_int_equal(n->port, 7002);
     n = conf_find_node(c, "a"); /* each is the one before it unless it is said */
     assert_string_equal(n->hostname, "a");
     assert_string_equal(n->addr, "a");
+    assert_null(n->bcast_addr);
     assert_int_equal(n->port, 6818); /* SlurmdPort */
     n = conf_find_node(c, "b2");
     assert_string_equal(n->hostname, "box");

@@ -344,6 +344,7 @@ static void set_value(const ProtobufCFieldDescriptor *f, void *to, unsigned nth)
         *(int64_t *)to = INT64_C(1800000000000000) + n;
         break;
     case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
         *(uint64_t *)to = UINT64_C(0xfedcba9876543210) + n;
         break;
     case PROTOBUF_C_TYPE_DOUBLE:
@@ -366,6 +367,7 @@ static size_t size_of(const ProtobufCFieldDescriptor *f)
     case PROTOBUF_C_TYPE_SINT64:
     case PROTOBUF_C_TYPE_INT64:
     case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
         return 8;
     case PROTOBUF_C_TYPE_BOOL:
         return sizeof(protobuf_c_boolean);
