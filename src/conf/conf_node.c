@@ -179,6 +179,9 @@ static void check_gres(struct conf_loader *l, const struct conf_row *row, const 
 
         if (len == 0 || p[0] == ':')
             conf_error(l, row->file, row->line, "Gres=%.64s has an empty name", gres);
+        else if (strcspn(p, "(") < len)
+            conf_error(l, row->file, row->line, "Gres=%.64s: %.32s is not sockets, as (S:0-1)",
+                       gres, p + strcspn(p, "("));
         else if (colon && isdigit((unsigned char)colon[1]) &&
                  size_count_parse(colon + 1, &count, NULL) < 0)
             conf_error(l, row->file, row->line, "Gres=%.64s: %.32s is not a count", gres,
@@ -197,6 +200,23 @@ static void check_gres(struct conf_loader *l, const struct conf_row *row, const 
 static char *pool_text(struct conf_loader *l, const struct conf_val *v)
 {
     return v->set && v->text[0] ? conf_pool_strdup(&l->c->pool, v->text) : NULL;
+}
+
+/* Gres= as `scontrol show node` shows it, gpu:kepler:2(S:0-1), without the sockets: gres.conf and the
+ * node know them. */
+static char *text_without_sockets(struct conf_loader *l, const struct conf_val *v)
+{
+    char *text = pool_text(l, v);
+
+    for (char *p = text; p && (p = strstr(p, "(S:"));) {
+        char *end = p + 3 + strspn(p + 3, "0123456789-,");
+
+        if (end > p + 3 && end[0] == ')' && (end[1] == ',' || !end[1]))
+            memmove(p, end + 1, strlen(end + 1) + 1);
+        else
+            p += 3;
+    }
+    return text;
 }
 
 /* Fill n with the values that all nodes of the line share. */
@@ -219,7 +239,7 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
                    (uintmax_t)n->mem_spec_mib);
     n->cpu_spec_list = pool_text(l, &v[NK_CPU_SPEC_LIST]);
     n->features = pool_text(l, &v[NK_FEATURES]);
-    n->gres = pool_text(l, &v[NK_GRES]);
+    n->gres = text_without_sockets(l, &v[NK_GRES]);
     n->reason = pool_text(l, &v[NK_REASON]);
     n->cpu_bind = v[NK_CPU_BIND].set ? cpubind_of_key(v[NK_CPU_BIND].text) : NULL;
     n->topology = pool_text(l, &v[NK_TOPOLOGY]);

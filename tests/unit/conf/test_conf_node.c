@@ -121,8 +121,17 @@ static void test_states(void **state)
 
 static void test_gres(void **state)
 {
+    struct conf *c;
+
     (void)state;
     conf_free(conf_says("GresTypes=gpu,shard\nNodeName=n Gres=gpu:a100:2,shard:4096\n" PART, ""));
+    c = conf_says("GresTypes=gpu,nic\nNodeName=n Gres=gpu:a:2(S:0-1),gpu:b:3(S:0,2),nic:2\n" PART,
+                  "");
+    assert_string_equal(conf_node(c, 0)->gres, "gpu:a:2,gpu:b:3,nic:2");
+    conf_free(c);
+    assert_null(
+        conf_says("GresTypes=gpu\nNodeName=n Gres=gpu:2(S:x)\n" PART,
+                  "slurm.conf:5: error: Gres=gpu:2(S:x): (S:x) is not sockets, as (S:0-1)\n"));
     assert_null(conf_says("GresTypes=gpu\nNodeName=n Gres=gpu:\n" PART,
                           "slurm.conf:5: error: Gres=gpu: has no count after ':'\n"));
     assert_null(conf_says("GresTypes=gpu\nNodeName=n Gres=gpu:2x\n" PART,
