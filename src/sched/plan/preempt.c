@@ -51,9 +51,25 @@ static uint64_t left_then(const void *ctx, const struct sched *s, uint32_t lic)
     return lic_left(s, lic, 0);
 }
 
+/* The search has put back those who go: let go of what they hold.  Suspended jobs keep their licences. */
+static void release_victims(struct sched *s, const struct choice *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->victims[i].mode != SCHED_MODE_SUSPEND)
+            job_release(s, job_find(s, c->victims[i].job_id));
+}
+
+static void put_back_victims(struct sched *s, const struct choice *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->victims[i].mode != SCHED_MODE_SUSPEND)
+            job_take(s, job_find(s, c->victims[i].job_id));
+}
+
 int preempt_search_moved(struct psearch *x, struct choice *c, struct job_lics *held)
 {
     struct sched *s = x->s;
+    bool reclaims = s->params.preempt.reclaim_licenses && !x->e->job->want.any;
     uint32_t which = 0;
     int r;
 
@@ -63,7 +79,11 @@ int preempt_search_moved(struct psearch *x, struct choice *c, struct job_lics *h
     r = search_victims(x, c);
     if (r == 1) {
         (void)lics_fit(s, &x->e->job->want, 0, &which); /* it is `all`, or one that is there */
+        if (reclaims)
+            release_victims(s, c);
         r = hres_charge(s, &x->e->job->want, which, &c->alloc, left_then, NULL, held);
+        if (reclaims)
+            put_back_victims(s, c);
     }
     for (uint32_t i = 0; i < x->ngoing; i++)
         job_take(s, x->going[i]);

@@ -198,6 +198,21 @@ def test_licences_of_running_jobs(e):
     e.end()
 
 
+def test_a_higher_tier_takes_layers(e):
+    """PreemptParameters=reclaim_licenses: who holds a layer goes for it, also from other nodes; not for alternatives."""
+    for low, high, nodes in (("svc:9 n01", "svc:4 n02", "n02"), ("port:40 n13", "port:70 n13", "n13"), ("watts:13500 n01", "watts:400 n02", "n02"),
+                             ("svc:9 n01", "svc:4|svc:5 n02", "ReqNodeNotAvail, May be reserved for other job")):
+        ask, node = low.split()
+        e.nodes("--resources", ask, "-w", node)
+        if ask.startswith("port"):
+            e.nodes("--resources", ask, "-w", node)  # of the root, too
+        ask, node = high.split()
+        e.same(f"{low}, then {high}", e.nodes("-L", ask, "-w", node, "-p", "high"), nodes)
+        e.clear()
+    e.same("given back", [used(e.c, name) for name in ("svc", "port", "watts")], [{}, {}, {}])
+    e.end()
+
+
 def test_what_accounting_and_the_job_see(e):
     c = e.c
     job = c.run("sbatch", "--parsable", "--resources=watts:train", "-N3", "-L", "a,svc:2", "--wrap", "env | grep LICEN").out.strip()
