@@ -103,9 +103,17 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
     return 0;
 }
 
+/* With bf_licenses those that a job waits for are not given to whoever comes after it. */
+static bool plans_licenses(const struct sched *s, const struct entry *e)
+{
+    return s->params.backfill && s->params.bf_licenses && e->job->want.n &&
+           !e->cls->shape->key.resv;
+}
+
 static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
                           struct sched_decisions *out)
 {
+    const struct bf b = { .s = s, .now_us = now_us };
     enum sched_why why = entry_limits(s, e);
     uint32_t which;
     bool het;
@@ -121,6 +129,8 @@ static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
     if (!why && e->cls->shape->key.resv && adv_blocked_walk(s, e))
         why = SCHED_WHY_PRIORITY;
     adv_about(s, e, now_us);
+    if (!why && plans_licenses(s, e) && lics_awaited(s, &e->job->want))
+        why = SCHED_WHY_PRIORITY;                       /* backfill knows whether it ends in time */
     if (!why && !lics_fit(s, &e->job->want, 0, &which)) /* reservations count for backfill only */
         why = SCHED_WHY_LICENSES;
     het = !why && e->job->het;
@@ -147,6 +157,8 @@ static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
         walk_note(s, e, why); /* another component is what it waits for */
         return 0;
     }
+    if (why == SCHED_WHY_LICENSES && plans_licenses(s, e) && bf_may_reserve(&b, e))
+        lics_await(s, &e->job->want);
     walk_refuse(s, e, why);
     if (s->parts[e->part]->blocked)
         s->parts[e->part]->active = false;

@@ -50,6 +50,20 @@ bool lics_fit(const struct sched *s, const struct job_lics *l, int64_t end_us, u
     return !l->any || !l->n;
 }
 
+void lics_await(struct sched *s, const struct job_lics *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        s->lics[l->v[i].id].awaited_walk = s->walk_run;
+}
+
+bool lics_awaited(const struct sched *s, const struct job_lics *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (s->lics[l->v[i].id].awaited_walk == s->walk_run)
+            return true;
+    return false;
+}
+
 int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req *licenses, size_t n)
 {
     struct job *j = job_find(s, id);

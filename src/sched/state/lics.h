@@ -10,8 +10,9 @@ struct sched_lic_req;
 
 struct license {
     uint64_t total, used;
-    uint32_t hres;     /* 1 + place of the resource that has this name; 0: no resource has it */
-    uint32_t layer_of; /* 1 + place of the resource that has this layer; 0: it is no layer */
+    uint32_t hres;         /* 1 + place of the resource that has this name; 0: no resource has it */
+    uint32_t layer_of;     /* 1 + place of the resource that has this layer; 0: it is no layer */
+    uint64_t awaited_walk; /* the walk in which a job waits for it */
 };
 
 struct job_lic {

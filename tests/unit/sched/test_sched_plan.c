@@ -164,6 +164,50 @@ static void test_reserved_licenses(void **state)
     }
 }
 
+/* A pass gives none of them to a job behind the one that waits: backfill does, when that job ends in time. */
+static void test_awaited_licenses(void **state)
+{
+    const struct sched_lic_req two[] = { { "m", 2 } }, one[] = { { "m", 1 } };
+
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        struct sched *s = util_cluster(
+            (struct sched_params){ .backfill = true, .conservative = true, .bf_licenses = on }, 2,
+            4, 0);
+        struct sched_decisions d = { 0 };
+        struct sched_job j = util_job(1);
+
+        assert_int_equal(sched_license_put(s, "m", 2), 0);
+        j.licenses = one;
+        j.nlicenses = 1;
+        put(s, j);
+        assert_int_equal(run(s, NOW, false, &d), BIT(1)); /* for ten minutes */
+        j.id = 2;
+        j.priority = UINT32_MAX - 1;
+        j.licenses = two;
+        put(s, j);
+        j.id = 3;
+        j.priority = UINT32_MAX - 2;
+        j.licenses = one;
+        j.time_limit_min = j.time_min_min = 60;
+        put(s, j);
+        assert_int_equal(run(s, NOW, false, &d), on ? 0 : BIT(3));
+        if (on) {
+            assert_int_equal(told(&d, 2)->why, SCHED_WHY_LICENSES);
+            assert_int_equal(told(&d, 3)->why, SCHED_WHY_PRIORITY);
+            assert_int_equal(run(s, NOW, true, &d), 0);
+            j.id = 4;
+            j.priority = UINT32_MAX - 3;
+            j.time_limit_min = j.time_min_min = 5;
+            put(s, j);
+            assert_int_equal(run(s, NOW, false, &d), 0);
+            assert_int_equal(run(s, NOW, true, &d), BIT(4));
+        }
+        sched_decisions_done(&d);
+        sched_free(s);
+    }
+}
+
 static void test_pass_limits(void **state)
 {
     struct sched *s = util_cluster((struct sched_params){ .sched_max_job_start = 3 }, 4, 4, 0);
@@ -401,6 +445,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gallop),
         cmocka_unit_test(test_licenses),
         cmocka_unit_test(test_reserved_licenses),
+        cmocka_unit_test(test_awaited_licenses),
         cmocka_unit_test(test_pass_limits),
         cmocka_unit_test(test_backfill_limits),
         cmocka_unit_test(test_reserve_limits),
