@@ -202,8 +202,8 @@ static char *pool_text(struct conf_loader *l, const struct conf_val *v)
     return v->set && v->text[0] ? conf_pool_strdup(&l->c->pool, v->text) : NULL;
 }
 
-/* Gres= as `scontrol show node` shows it, gpu:kepler:2(S:0-1), without the sockets: gres.conf and the
- * node know them. */
+/* Gres= as `scontrol show node` shows it, gpu:kepler:2(S:0-1), without the sockets: gres.conf and
+ * the node know them. */
 static char *text_without_sockets(struct conf_loader *l, const struct conf_val *v)
 {
     char *text = pool_text(l, v);

@@ -51,7 +51,8 @@ static uint64_t left_then(const void *ctx, const struct sched *s, uint32_t lic)
     return lic_left(s, lic, 0);
 }
 
-/* The search has put back those who go: let go of what they hold.  Suspended jobs keep their licences. */
+/* The search has put back those who go: let go of what they hold.  Suspended jobs keep their
+ * licences. */
 static void release_victims(struct sched *s, const struct choice *c)
 {
     for (uint32_t i = 0; i < c->n; i++)

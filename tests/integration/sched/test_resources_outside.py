@@ -200,7 +200,8 @@ def test_licences_of_running_jobs(e):
 
 def test_a_higher_tier_takes_layers(e):
     """PreemptParameters=reclaim_licenses: who holds a layer goes for it, also from other nodes; not for alternatives."""
-    for low, high, nodes in (("svc:9 n01", "svc:4 n02", "n02"), ("port:40 n13", "port:70 n13", "n13"), ("watts:13500 n01", "watts:400 n02", "n02"),
+    for low, high, nodes in (("svc:9 n01", "svc:4 n02", "n02"), ("port:40 n13", "port:70 n13", "n13"),
+                             ("watts:13500 n01", "watts:400 n02", "n02"),
                              ("svc:9 n01", "svc:4|svc:5 n02", "ReqNodeNotAvail, May be reserved for other job")):
         ask, node = low.split()
         e.nodes("--resources", ask, "-w", node)

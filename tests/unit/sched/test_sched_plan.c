@@ -164,7 +164,8 @@ static void test_reserved_licenses(void **state)
     }
 }
 
-/* A pass gives none of them to a job behind the one that waits: backfill does, when that job ends in time. */
+/* A pass gives none of them to a job behind the one that waits: backfill does, when that job ends
+ * in time. */
 static void test_awaited_licenses(void **state)
 {
     const struct sched_lic_req two[] = { { "m", 2 } }, one[] = { { "m", 1 } };
