@@ -15,30 +15,46 @@
 #define PURGE_LIMIT 50000u
 #define FILES_MAX 1024u
 
-static int dump_files(struct sql *db, const Pst__ArchiveRequest *req, struct strbuf *files,
-                      uint64_t *rows, struct err *err)
+static uint64_t age_of(bool given, uint32_t hours, uint64_t configured_h)
 {
-    const struct archive_what what = {
-        .event_h = req->purge_event_h,
-        .job_h = req->purge_job_h,
-        .step_h = req->purge_step_h,
-        .usage_h = req->purge_usage_h,
-        .resv_h = req->purge_resv_h,
-        .suspend_h = req->purge_suspend_h,
-        .txn_h = req->purge_txn_h,
-        .events = req->events,
-        .jobs = req->jobs,
-        .steps = req->steps,
-        .usage = req->usage,
-        .resvs = req->resvs,
-        .suspends = req->suspend,
-        .txns = req->txns,
-        .dir = req->directory,
-        .limit = PURGE_LIMIT,
-    };
+    return given ? hours : configured_h;
+}
 
-    if (!req->directory || req->directory[0] != '/')
+static bool kept(protobuf_c_boolean given, protobuf_c_boolean on, bool configured)
+{
+    return given ? on : configured;
+}
+
+/* What the request does not say slurmdbd.conf says: Purge...After, Archive... and ArchiveDir.  With
+ * ArchiveScript only what is named is taken: the rest is the script's to keep. */
+static int dump_files(const struct serve_call *call, struct sql *db, const Pst__ArchiveRequest *req,
+                      struct strbuf *files, uint64_t *rows, struct err *err)
+{
+    _cleanup_free_ struct serve_settings *set = malloc(sizeof(*set));
+    struct archive_what what;
+
+    if (!set)
+        return -ENOMEM;
+    serve_settings_of(call, set);
+    what = set->script[0] ? (struct archive_what){ .limit = set->purge.limit } : set->purge;
+    what.dir = req->directory ? req->directory : set->dir[0] ? set->dir : "/tmp";
+    if (what.dir[0] != '/')
         return err_set(err, -EINVAL, "archive: the directory must be an absolute path");
+    what.limit = what.limit ? what.limit : PURGE_LIMIT;
+    what.event_h = age_of(req->has_purge_event_h, req->purge_event_h, what.event_h);
+    what.job_h = age_of(req->has_purge_job_h, req->purge_job_h, what.job_h);
+    what.step_h = age_of(req->has_purge_step_h, req->purge_step_h, what.step_h);
+    what.usage_h = age_of(req->has_purge_usage_h, req->purge_usage_h, what.usage_h);
+    what.resv_h = age_of(req->has_purge_resv_h, req->purge_resv_h, what.resv_h);
+    what.suspend_h = age_of(req->has_purge_suspend_h, req->purge_suspend_h, what.suspend_h);
+    what.txn_h = age_of(req->has_purge_txn_h, req->purge_txn_h, what.txn_h);
+    what.events = kept(req->has_events, req->events, what.events);
+    what.jobs = kept(req->has_jobs, req->jobs, what.jobs);
+    what.steps = kept(req->has_steps, req->steps, what.steps);
+    what.usage = kept(req->has_usage, req->usage, what.usage);
+    what.resvs = kept(req->has_resvs, req->resvs, what.resvs);
+    what.suspends = kept(req->has_suspend, req->suspend, what.suspends);
+    what.txns = kept(req->has_txns, req->txns, what.txns);
     return acct_archive(db, &what, now_us(), files, rows, err);
 }
 
@@ -74,6 +90,6 @@ int archive_run(struct serve_call *call, const ProtobufCMessage *request, struct
         r = req->file ? acct_archive_load(db, req->file, &rows, err)
                       : err_set(err, -EINVAL, "archive: which file?");
     else if (r == 0)
-        r = dump_files(db, req, &files, &rows, err);
+        r = dump_files(call, db, req, &files, &rows, err);
     return r < 0 ? r : answer_files(call, strbuf_str(&files), rows);
 }

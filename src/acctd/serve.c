@@ -332,6 +332,11 @@ bool serve_may_archive(const struct serve_call *call)
     return !set.no_archive;
 }
 
+void serve_settings_of(const struct serve_call *call, struct serve_settings *ret)
+{
+    get_settings(call->query->serve, ret, true);
+}
+
 bool serve_tracks_down(const struct serve_call *call)
 {
     struct serve_settings set;

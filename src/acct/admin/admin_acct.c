@@ -280,6 +280,28 @@ static bool left_a_trace(struct admin_run *run, size_t deleted_before)
     return run->a->deleted_assocs > deleted_before;
 }
 
+/* Leaves those of the accounts that stand below one of the parents that are named. */
+static void keep_children(struct admin_run *run, const Pst__AcctCond *where, char **names,
+                          size_t *n_names)
+{
+    Pst__AcctCond cond = assoc_condition(where, names, *n_names);
+    size_t n = 0, kept = 0;
+    uint32_t *ids = cond_assocs(run, &cond, &n);
+
+    for (size_t i = 0; i < *n_names; i++) {
+        bool found = false;
+
+        for (size_t k = 0; k < n && !found; k++)
+            found = strcasecmp(am_assoc(run->a->am, ids[k])->rec->account, names[i]) == 0;
+        if (found)
+            names[kept++] = names[i];
+        else
+            free(names[i]);
+    }
+    *n_names = kept;
+    free(ids);
+}
+
 void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     bool of_users = where->n_users > 0; /* user=alice: hers in these accounts, which stay */
@@ -290,6 +312,8 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
     names = matching_accounts(run, where, &n_names);
     if (!run_is_operator(run))
         run_deny(run); /* coordinators may not, whatever they name */
+    if (where->n_parents && n_names && run_ok(run))
+        keep_children(run, where, names, &n_names);
     for (size_t i = 0; i < n_names && run_ok(run); i++)
         if (strcmp(names[i], AM_ROOT) == 0)
             run_fail(

@@ -286,6 +286,18 @@ void federation_modify(struct admin_run *run, const Pst__AcctCond *where, const 
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
+/* Without clusters in the condition it has all that are asked for. */
+static bool has_members(struct admin_run *run, const char *federation, const Pst__AcctCond *where)
+{
+    for (size_t i = 0; i < where->n_clusters; i++) {
+        const Pst__AcctClusterRecord *c = am_cluster(run->a->am, where->clusters[i]);
+
+        if (c && is_member(c, federation))
+            return true;
+    }
+    return !where->n_clusters;
+}
+
 void federation_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     (void)set;
@@ -296,7 +308,8 @@ void federation_delete(struct admin_run *run, const Pst__AcctCond *where, const 
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
         const Pst__FederationRecord *have = am_federation(run->a->am, where->names[i]);
         Pst__AcctChange put = PST__ACCT_CHANGE__INIT;
-        Pst__FederationRecord *rec = have ? run_dup(run, have) : NULL;
+        bool meant = have && has_members(run, have->name, where);
+        Pst__FederationRecord *rec = meant ? run_dup(run, have) : NULL;
 
         if (!rec)
             continue;

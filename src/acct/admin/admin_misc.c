@@ -135,6 +135,11 @@ void cluster_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
         run_deny(run);
         return;
     }
+    if (where->n_names && !*where->names[0]) {
+        /* as the incumbent has it: no cluster is named, whatever follows */
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+        return;
+    }
     names = matching_clusters(run, where, &n);
     for (size_t i = 0; i < n && run_ok(run); i++) {
         Pst__AcctClusterRecord *rec = run_dup(run, am_cluster(run->a->am, names[i]));

@@ -759,14 +759,15 @@ static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
 static void show_deleted_accounts(struct change *c, const Pst__AcctOpResult *res)
 {
     const Pst__AcctCond *w = c->l->where;
+    bool of_accounts = !(w->n_clusters + w->n_parents + w->n_users);
 
-    printf(" Deleting %s...\n", w->n_clusters + w->n_users ? "account associations" : "accounts");
+    printf(" Deleting %s...\n", of_accounts ? "accounts" : "account associations");
     for (size_t i = 0; w->n_users && i < res->n_assocs; i++)
         put_assoc(res->assocs[i], 10);
-    if (w->n_clusters && !w->n_users)
-        put_changed_assocs(res);
-    else if (!w->n_users)
+    if (of_accounts)
         put_names(res);
+    else if (!w->n_users)
+        put_changed_assocs(res);
 }
 
 /* Who is dismissed from what, as it was asked for. */
