@@ -192,6 +192,7 @@ static void put_qos_list(struct dump *d, const Pst__AssocRecord *a)
 
 static void put_assoc(struct dump *d, const Pst__AssocRecord *a)
 {
+    put_text(d, "Comment", a->comment);
     if (a->has_default_qos_id)
         put_text(d, "DefaultQOS", smgr_qos_name(d->s, a->default_qos_id));
     if (a->shares_parent)
@@ -376,6 +377,7 @@ static void put_account(struct dump *d, const Pst__AssocRecord *a)
     strbuf_addf(&d->sb, "Account - '%s'", a->account);
     put_text(d, "Description", acct ? acct->description : NULL);
     put_text(d, "Organization", acct ? acct->organization : NULL);
+    put_text(d, "Flags", acct && acct->users_are_coords ? "UsersAreCoords" : NULL);
     put_assoc(d, a);
     finish_lines(d);
 }

@@ -163,10 +163,12 @@ def test_dump_and_load(tree):
     mgr(tree, "-i", "modify", "user", "alice", "set", "fairshare=parent", "adminlevel=operator")
     mgr(tree, "-i", "add", "coordinator", "account=science", "names=alice")
     mgr(tree, "-i", "add", "qos", "low", "preempt=high", "usagefactor=0.5", "gracetime=10")
+    mgr(tree, "-i", "modify", "account", "chem", "set", "flags=UsersAreCoords", "comment=it is: 'late'")
 
     def everything():
         return [mgr(tree, "-nP", "list", *words).out for words in (
-            ["assoc"], ["qos"], ["account", "withcoord"], ["user", "withcoord"])]
+            ["assoc"], ["qos"], ["account", "withcoord"], ["user", "withcoord"], ["assoc", "format=account,user,comment"],
+            ["account", "format=account,flags"])]
     before = everything()
     mgr(tree, "dump", name, "file=all.cfg")
     mgr(tree, "-i", "delete", "account", "science,physics,chem")
