@@ -79,6 +79,8 @@ void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const char *action,
         (void)pb_set_str(&set->power_action, action); /* -ENOMEM: the usual program */
     else if (power_is_action(a) && n->rec->power_action)
         tx_clear(tx, NODE_F_POWER_ACTION);
+    if (a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_ASAP && !set->reason && !n->rec->reason)
+        (void)pb_set_str(&set->reason, "POWER_DOWN_ASAP"); /* -ENOMEM: none is told */
     if (drains_node(a) && !(n->rec->state_flags & NODE_BIT(DRAIN)))
         SET(set, power_asap, true);
     else if (a == PST__NODE_ACTION__NODE_ACT_POWER_UP && n->rec->has_power_asap)

@@ -25,6 +25,6 @@ int power_act(const struct ctld *ctld, Pst__NodeAction a, const struct node *n,
 /* Would powering up these nodes give power to more than max_powered_nodes allows? */
 bool power_exceeds(const struct ctld *ctld, const struct hostlist *names);
 /* The rest of the patch after power_act(): the PowerAction that was named (NULL: the usual program
- * runs), and whether the node is drained for the action (power_asap). */
+ * runs), whether the node is drained for the action (power_asap), and why, if no one said. */
 void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const char *action,
                     const struct node *n, Pst__NodeRecord *set);

@@ -355,7 +355,12 @@ def test_rest_of_the_settings(cloud):
     c.run("scontrol", "update", "nodename=cl4", "state=power_down_force")
     c.wait_short("cl4", "idle~")
     assert c.wait_end(job)["JobState"] == "NODE_FAIL"
+    job = c.sbatch("-w", "cl1", wrap="sleep 60")
+    c.wait_state(job, "RUNNING")
     c.run("scontrol", "update", "nodename=cl1", "state=power_down_asap")
+    assert c.short("cl1") == "drng!"
+    assert c.run("sinfo", "-h", "-R", "-o", "%E|%N").out == "POWER_DOWN_ASAP|cl1\n"  # Debian's Slurm
+    c.run("scancel", str(job))
     c.wait_short("cl1", "idle~")
 
 
