@@ -18,12 +18,14 @@
 #include "acctop.pb-c.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/log.h"
 #include "base/text/hextext.h"
 #include "base/timefmt.h"
 #include "job.pb-c.h"
 #include "resv.pb-c.h"
 
 #define HEAD "penstock archive 1 "
+#define NAMES_MAX 10000u
 #define COLUMNS_MAX 16u
 #define VALUE_MAX (64u << 20)
 #define SOURCE_NAME_MAX 256u
@@ -73,6 +75,7 @@ struct source {
 struct out {
     FILE *f;
     char *path;
+    off_t kept; /* so much of it holds rows that are gone, or may be */
 };
 
 struct work {
@@ -95,6 +98,35 @@ static int file_failed(struct work *w, const char *path)
     return err_set(w->err, r, "archive %s: %s", path, strerrordesc_np(-r));
 }
 
+/* The name of a file that is there already, of the same hour for one, gets a number behind it:
+ * nothing is written into what others may have made.  The name is on disk before rows are gone. */
+static int create_out(const struct work *w, struct out *o)
+{
+    _cleanup_free_ char *name = o->path;
+    _cleanup_close_ int dir = -1;
+    int fd = -1;
+
+    o->path = NULL;
+    for (unsigned i = 0; fd < 0 && i < NAMES_MAX; i++) {
+        free(o->path);
+        if ((i ? asprintf(&o->path, "%s.%u", name, i) : asprintf(&o->path, "%s", name)) < 0) {
+            o->path = NULL;
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    dir = fd < 0 ? -1 : open(w->what->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && (dir < 0 || (fsync(dir) < 0 && errno != EINVAL))) {
+        (void)close(fd); /* nothing was written */
+        (void)unlink(o->path);
+        return -1;
+    }
+    return fd;
+}
+
 static int open_out(struct work *w, size_t kind, int64_t from_us, int64_t to_us)
 {
     struct out *o = &w->outs[kind];
@@ -110,7 +142,7 @@ static int open_out(struct work *w, size_t kind, int64_t from_us, int64_t to_us)
         o->path = NULL;
         return -ENOMEM;
     }
-    fd = open(o->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = create_out(w, o);
     o->f = fd < 0 ? NULL : fdopen(fd, "a");
     if (!o->f) {
         if (fd >= 0)
@@ -137,6 +169,33 @@ static void put_value(FILE *f, struct sql_stmt *stmt, unsigned col, char type)
         if (len)
             (void)fwrite(data, 1, len, f);
     }
+}
+
+/* What has been written is on disk, and its rows go now. */
+static void keep_outs(struct work *w)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(w->outs); i++) {
+        struct stat st;
+
+        if (w->outs[i].f && fstat(fileno(w->outs[i].f), &st) == 0)
+            w->outs[i].kept = st.st_size;
+    }
+}
+
+/* Takes back what was written of rows that stay: half a row at its end made a file unreadable. */
+static void cut_out(struct out *o)
+{
+    int fd = dup(fileno(o->f));
+
+    (void)fclose(o->f); /* what it still holds is cut off */
+    o->f = NULL;
+    if (o->kept == 0)
+        (void)unlink(o->path); /* a failure leaves rows that are there too */
+    else if (fd >= 0 && ftruncate(fd, o->kept) < 0)
+        log_error("archive %s cannot be cut at %lld: %s", o->path, (long long)o->kept,
+                  strerrordesc_np(errno));
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 /* Write what a select finds to the kind's file, and see it on disk. */
@@ -251,8 +310,10 @@ static int purge_jobs(struct work *w)
             r = last_run(w, after, cut, &last);
         if (r == 0 && last)
             r = purge_some(w, after, last, step_us, job_us, first_us);
-        if (r == 0)
+        if (r == 0) {
+            keep_outs(w);
             r = sql_commit(w->db);
+        }
         if (r < 0)
             sql_rollback(w->db);
         if (r < 0 || !last)
@@ -286,8 +347,10 @@ static int purge_where(struct work *w, size_t kind, bool archive, const char *co
     (void)snprintf(text, sizeof(text), "DELETE %s", where);
     if (r == 0)
         r = sql_exec(w->db, text);
-    if (r == 0)
+    if (r == 0) {
+        keep_outs(w);
         r = sql_commit(w->db);
+    }
     if (r < 0)
         sql_rollback(w->db);
     return r;
@@ -376,10 +439,12 @@ static int purge_source(struct work *w)
     return r;
 }
 
-static void close_outs(struct work *w, struct strbuf *files)
+static void close_outs(struct work *w, bool failed, struct strbuf *files)
 {
     for (size_t i = 0; i < ARRAY_SIZE(w->outs); i++) {
-        if (w->outs[i].f) {
+        if (w->outs[i].f && failed) {
+            cut_out(&w->outs[i]);
+        } else if (w->outs[i].f) {
             (void)fclose(w->outs[i].f); /* it was synced */
             if (files)
                 strbuf_addf(files, "%s\n", w->outs[i].path);
@@ -418,7 +483,7 @@ int acct_archive(struct sql *db, const struct archive_what *what, int64_t now_us
         w.source = &sources[i];
         w.first = i == 0;
         r = purge_source(&w);
-        close_outs(&w, files);
+        close_outs(&w, r < 0, files);
     }
     if (ret_rows)
         *ret_rows = w.rows;
@@ -589,14 +654,24 @@ static int read_head(struct sql *db, FILE *f, const char *path, const struct kin
 
 int acct_archive_load(struct sql *db, const char *path, uint64_t *ret_rows, struct err *err)
 {
-    const struct kind *kind;
+    const struct kind *kind = NULL;
     uint64_t rows = 0;
     int64_t source = 0;
-    FILE *f = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer */
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    struct stat st;
     int r;
 
-    if (!f)
-        return err_set(err, -errno, "%s: %s", path, strerrordesc_np(errno));
+    if (!f) {
+        r = -errno;
+        if (fd >= 0)
+            (void)close(fd); /* nothing was read */
+        return err_set(err, r, "%s: %s", path, strerrordesc_np(-r));
+    }
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        (void)fclose(f); /* nothing was read */
+        return err_set(err, -EINVAL, "%s is no regular file", path);
+    }
     r = read_head(db, f, path, &kind, &source, err);
     if (r == 0)
         r = sql_begin(db);

@@ -1,6 +1,12 @@
-"""sacctmgr archive: what the command does not say slurmdbd.conf says."""
+"""sacctmgr archive: what the command does not say slurmdbd.conf says, and files that load again whatever happens."""
 
+import os
+import sqlite3
+import subprocess
 import time
+
+import people
+import pytest
 
 from conftest import wait_until
 from test_slurmdbd_control import Site
@@ -47,3 +53,59 @@ def test_a_script_keeps_what_is_not_named(folder):
         assert s.run(*DUMP) == DONE and jobs_left(folder) == 1
         assert s.run(*DUMP, "jobs", "purgejobafter=24hours").endswith(DONE) and jobs_left(folder) == 0
         assert list(folder.glob("*_job_archive_*"))
+
+
+def test_no_archive_is_written_into_another(folder):
+    """The same rows twice in an hour, and what someone else has made under the name of the file."""
+    named = (*DUMP, "jobs", "purgejobafter=24hours", f"directory={folder}")
+    s = Site(folder)
+    with s:
+        pass
+    old_job(folder, PAST)
+    wait_until(lambda: time.time() % 3600 < 3580, "the file of the next hour has another name", 30)
+    with s:
+        first = s.run(*named).splitlines()[0]
+        s.run("sacctmgr", "-i", "archive", "load", f"file={first}")
+        assert s.run(*named) == f"{first}.1\n{DONE}" and jobs_left(folder) == 0
+        for file in (first, f"{first}.1", f"{first}.1"):
+            assert s.run("sacctmgr", "-i", "archive", "load", f"file={file}") == "" and jobs_left(folder) == 1
+        os.unlink(first)
+        os.mkfifo(first)
+        os.symlink(folder / "elsewhere", f"{first}.2")
+        assert s.run(*named) == f"{first}.3\n{DONE}" and not (folder / "elsewhere").exists()
+        for file in (first, folder, "/dev/zero"):
+            said = s.run("sacctmgr", "-i", "archive", "load", f"file={file}", rc=1)
+            assert said == f" Problem loading archive file: {file} is no regular file\n"
+
+
+@pytest.mark.skipif(not people.HAVE_PEOPLE, reason="no mount namespace of its own")
+def test_a_disk_that_becomes_full(folder):
+    """What is gone from the store can be loaded: the file ends with a whole row."""
+    small = folder / "small"
+    small.mkdir()
+    s = Site(folder, conf="MaxPurgeLimit=50")
+    with s:
+        pass
+    old_job(folder, PAST)
+    db = sqlite3.connect(folder / "acct.db")
+    columns = ",".join(row[1] for row in db.execute("PRAGMA table_info(jobs)"))
+    rest = columns.split(",", 2)[2]
+    for run in range(2, 1001):
+        db.execute(f"INSERT INTO jobs SELECT {run},{run},{rest} FROM jobs WHERE run=1")
+    db.commit()
+    db.close()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], check=True, timeout=20)
+    try:
+        with s:
+            said = s.run(*DUMP, "jobs", "purgejobafter=24hours", f"directory={small}", rc=1)
+            assert "No space left on device" in said
+            left = jobs_left(folder)
+            assert 0 < left < 1000 and left % 50 == 0
+            (file,) = small.glob("demo_job_archive_*")
+            assert s.run("sacctmgr", "-i", "archive", "load", f"file={file}") == "" and jobs_left(folder) == 1000
+            file.unlink()
+            (small / "filler").write_bytes(bytes(60000))
+            assert "No space left on device" in s.run(*DUMP, "jobs", "purgejobafter=24hours", f"directory={small}", rc=1)
+            assert jobs_left(folder) == 1000 or list(small.glob("demo_job_archive_*"))
+    finally:
+        subprocess.run(["umount", str(small)], check=True, timeout=20)
