@@ -252,15 +252,22 @@ static void issue_reboot(struct ctld *ctld, struct node *n, int64_t now)
 
 static void give_up(struct ctld *ctld, struct node *n, int64_t now)
 {
+    const Pst__NodeRecord *r = n->rec;
+    bool undrain = r->has_reboot_asap && r->reboot_asap;
     Pst__Transaction *tx = tx_new(now);
-    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
+    char text[REASON_MAX];
 
-    SET(set, state_flags, n->rec->state_flags & ~(FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED)));
-    set_reason(set, "reboot timed out", conf_slurm_uid(ctld->conf));
+    (void)snprintf(text, sizeof(text), "%s%sreboot timed out", r->reason ? r->reason : "",
+                   r->reason ? " : " : "");
+    SET(set, state_flags,
+        r->state_flags &
+            ~(FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED) | (undrain ? FLAG(DRAIN) : 0)));
+    set_reason(set, text, conf_slurm_uid(ctld->conf));
     tx_clear(tx, NODE_F_NEXT_STATE);
     tx_clear(tx, NODE_F_REBOOT_US);
     tx_clear(tx, NODE_F_REBOOT_ASAP);
-    if (n->rec->power_action)
+    if (r->power_action)
         tx_clear(tx, NODE_F_POWER_ACTION);
     if (core_commit(ctld, tx))
         log_error("node %s: did not come back from its reboot", n->rec->name);

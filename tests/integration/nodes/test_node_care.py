@@ -107,7 +107,7 @@ def test_reboot_next_state_and_timeout(make_cluster, tools):
     c.slurmds["node1"].stop()
     boot(c, "node1")
     wait_until(lambda: "Reason=reboot complete [" in shown(c, "node1"), "node1 is back and down")
-    wait_until(lambda: "Reason=reboot timed out [" in shown(c, "node2"), "node2 was given up")
+    wait_until(lambda: "Reason=reboot requested : reboot issued : reboot timed out [" in shown(c, "node2"), "node2 was given up")
     assert "State=DOWN " in shown(c, "node1")
     c.run("scontrol", "update", "nodename=node[1-2]", "state=resume")
     c.wait_nodes()

@@ -111,7 +111,8 @@ static void test_force(void **state)
     corefull_end();
 }
 
-/* A node that does not come back within ResumeTimeout stays down, and its reason says so. */
+/* A node that does not come back within ResumeTimeout stays down, and its reason says so, behind
+ * why it was to boot. */
 static void test_late(void **state)
 {
     int64_t issued_us;
@@ -127,7 +128,18 @@ static void test_late(void **state)
     reboot_tick(&core.ctld, node(0), node(0)->rec->reboot_us + 601 * SEC);
     assert_false(node(0)->rec->state_flags & FLAG(REBOOT_ISSUED));
     assert_int_equal(node(0)->rec->state, STATE(DOWN));
-    assert_string_equal(node(0)->rec->reason, "reboot timed out");
+    assert_string_equal(node(0)->rec->reason,
+                        "reboot requested : reboot issued : reboot timed out");
+    corefull_end();
+    /* drained for the reboot alone: it is down, as Debian's Slurm has it, not drained for ever */
+    corefull_begin(PROGRAM "ResumeTimeout=600\n", 1);
+    assert_int_equal(reboot("{'nodes':'n0','asap':true,'reason':'kernel','next_state':'DOWN'}"), 0);
+    reboot_tick(&core.ctld, node(0), now_us());
+    assert_true(node(0)->rec->state_flags & FLAG(DRAIN));
+    reboot_tick(&core.ctld, node(0), node(0)->rec->reboot_us + 601 * SEC);
+    assert_int_equal(node(0)->rec->state, STATE(DOWN));
+    assert_false(node(0)->rec->state_flags & FLAG(DRAIN));
+    assert_string_equal(node(0)->rec->reason, "kernel : reboot issued : reboot timed out");
     corefull_end();
 }
 
