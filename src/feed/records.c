@@ -111,7 +111,8 @@ void feed_fill_others(struct feed *f, const char *others)
     f->nothers = split_list(f, others, &f->others);
 }
 
-static size_t node_ids(struct feed *f, const struct cluster *c, const char *list,
+/* gone: a name whose node was deleted stands there, too, as a node that no one has. */
+static size_t node_ids(struct feed *f, const struct cluster *c, const char *list, bool gone,
                        const uint32_t **ret)
 {
     struct hostlist *hl = NULL;
@@ -124,8 +125,8 @@ static size_t node_ids(struct feed *f, const struct cluster *c, const char *list
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *node = cluster_node_named(c, hostlist_nth(hl, i));
 
-        if (node)
-            ids[n++] = node->rec->node_id;
+        if (node || gone)
+            ids[n++] = node ? node->rec->node_id : UINT32_MAX;
     }
     hostlist_free(hl);
     *ret = ids;
@@ -429,12 +430,12 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->features = own_str(f, r->features);
     s->prefer = own_str(f, r->prefer);
     s->extra = own_str(f, wanted_extra(conf, r));
-    if (r->req_nodes)
-        s->nreq = node_ids(f, c, r->req_nodes, &s->req_nodes);
+    if (r->req_nodes) /* a deleted one keeps the job waiting, until it is made again */
+        s->nreq = node_ids(f, c, r->req_nodes, true, &s->req_nodes);
     if (r->task_nodes && s->nreq)
         fill_task_nodes(f, c, r->task_nodes);
     if (r->exc_nodes)
-        s->nexc = node_ids(f, c, r->exc_nodes, &s->exc_nodes);
+        s->nexc = node_ids(f, c, r->exc_nodes, false, &s->exc_nodes);
     feed_fill_gres(f, r);
     if (r->licenses && *r->licenses)
         fill_licenses(f, r->licenses);
@@ -442,7 +443,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->channels = imex_wanted(conf, r);
     s->expedite = job_has_flag(r, JOB_FLAG(EXPEDITING));
     if (s->expedite && r->expedite_nodes)
-        s->nnear = node_ids(f, c, r->expedite_nodes, &s->near_nodes);
+        s->nnear = node_ids(f, c, r->expedite_nodes, false, &s->near_nodes);
 }
 
 /* ---- allocations ----------------------------------------------------------------------------- */

@@ -85,6 +85,27 @@ def test_other_sizes(c):
     wait_until(lambda: nodes_of(c, "quick") == "dyn2", "the node set follows")
 
 
+def test_a_node_that_a_job_names_goes(c):
+    """The job waits, as with Debian's Slurm, until there is a node of that name again; who avoids the node does not wait."""
+    join(c, "dyn3", "CPUs=2 RealMemory=1000")
+    wait_shown(c, "dyn3", "State", "IDLE+DYNAMIC_NORM")
+    jobs = [c.sbatch("-H", *words, wrap="hostname; echo $SLURM_JOB_NODELIST") for words in (
+        ["-w", "dyn3"], ["-N2", "-w", "dyn3"], ["-w", "node1,dyn3"], ["-x", "dyn3"])]
+    c.run("scontrol", "delete", "nodename=dyn3")
+    wait_until(lambda: not c.slurmds["dyn3"].alive(), "its slurmd ends")
+    c.slurmds.pop("dyn3")
+    c.run("scontrol", "release", *map(str, jobs))
+    assert c.wait_end(jobs[3])["NodeList"] == "node1"
+    wait_until(lambda: c.run("squeue", "-h", "-o", "%t %r").out == "PD BadConstraints\n" * 3, "the others wait")
+    for job in jobs[:3]:
+        assert c.run("scontrol", "explain", str(job)).out
+    join(c, "dyn3", "CPUs=2 RealMemory=1000")
+    wait_shown(c, "dyn3", "State", "IDLE+DYNAMIC_NORM")
+    assert c.wait_end(jobs[0])["NodeList"] == "dyn3"
+    for job in jobs[1:3]:
+        assert c.wait_end(job)["NodeList"] == "node1,dyn3"
+
+
 def test_controller_killed(c):
     """Both sides come back, in any order; jobs run on."""
     join(c, "dyn3", "CPUs=2 RealMemory=1000")
