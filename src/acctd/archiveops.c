@@ -20,7 +20,7 @@ static uint64_t age_of(bool given, uint32_t hours, uint64_t configured_h)
     return given ? hours : configured_h;
 }
 
-static bool kept(protobuf_c_boolean given, protobuf_c_boolean on, bool configured)
+static bool choose_kept(protobuf_c_boolean given, protobuf_c_boolean on, bool configured)
 {
     return given ? on : configured;
 }
@@ -48,13 +48,13 @@ static int dump_files(const struct serve_call *call, struct sql *db, const Pst__
     what.resv_h = age_of(req->has_purge_resv_h, req->purge_resv_h, what.resv_h);
     what.suspend_h = age_of(req->has_purge_suspend_h, req->purge_suspend_h, what.suspend_h);
     what.txn_h = age_of(req->has_purge_txn_h, req->purge_txn_h, what.txn_h);
-    what.events = kept(req->has_events, req->events, what.events);
-    what.jobs = kept(req->has_jobs, req->jobs, what.jobs);
-    what.steps = kept(req->has_steps, req->steps, what.steps);
-    what.usage = kept(req->has_usage, req->usage, what.usage);
-    what.resvs = kept(req->has_resvs, req->resvs, what.resvs);
-    what.suspends = kept(req->has_suspend, req->suspend, what.suspends);
-    what.txns = kept(req->has_txns, req->txns, what.txns);
+    what.events = choose_kept(req->has_events, req->events, what.events);
+    what.jobs = choose_kept(req->has_jobs, req->jobs, what.jobs);
+    what.steps = choose_kept(req->has_steps, req->steps, what.steps);
+    what.usage = choose_kept(req->has_usage, req->usage, what.usage);
+    what.resvs = choose_kept(req->has_resvs, req->resvs, what.resvs);
+    what.suspends = choose_kept(req->has_suspend, req->suspend, what.suspends);
+    what.txns = choose_kept(req->has_txns, req->txns, what.txns);
     return acct_archive(db, &what, now_us(), files, rows, err);
 }
 
