@@ -18,17 +18,19 @@ DONE = "sacctmgr: accounting_storage/slurmdbd: jobacct_storage_p_archive: SUCCES
 
 
 def test_what_is_not_said_is_configured(folder):
-    keep = folder / "keep"
-    s = Site(folder)
-    text = s.dbd.conf.read_text()
+    keep, own = folder / "keep", folder / "own"
+    own.mkdir()
+    s = Site(folder, conf=f"PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={own}")
     with s:
         pass
     old_job(folder, PAST)
-    wait_until(lambda: time.time() % 3600 < 3580, "the next hour, in which it purges by itself, is some seconds off", 30)
+    wait_until(lambda: time.time() % 3600 < 3570, "the next hour, in which it purges by itself, is some seconds off", 40)
     with s:
-        wait_until(lambda: "Internal DBD rollup last ran" in s.run("sacctmgr", "list", "stats"), "it has looked", 30)
-        s.dbd.conf.write_text(f"{text}PurgeJobAfter=24hours\nArchiveJobs=yes\nArchiveDir={keep}\n")
+        wait_until(lambda: jobs_left(folder) == 0, "it has purged what is old, for this hour", 30)
+        (first,) = own.glob("demo_job_archive_*")
+        s.dbd.conf.write_text(s.dbd.conf.read_text().replace(f"ArchiveDir={own}", f"ArchiveDir={keep}"))
         s.run("sacctmgr", "reconfigure")
+        s.run("sacctmgr", "-i", "archive", "load", f"file={first}")
         said = s.run(*DUMP, rc=1)
         assert str(keep) in said and "No such file or directory" in said and jobs_left(folder) == 1
         keep.mkdir()
