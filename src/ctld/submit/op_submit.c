@@ -131,8 +131,9 @@ static bool take_identity(struct submission *s)
 {
     struct cmd *cmd = s->cmd;
 
-    if (!s->req->has_uid && !s->req->has_gid)
-        return true;
+    if ((!s->req->has_uid || s->req->uid == cmd->uid) &&
+        (!s->req->has_gid || s->req->gid == cmd->gid))
+        return true; /* his own */
     if (conn_peer(cmd->conn)->uid != 0)
         return submission_fail(s, ESLURM_ACCESS_DENIED);
     if (s->req->has_uid)

@@ -44,7 +44,7 @@ static const struct restkey job_keys[] = {
     { "delay_boot", "DelayBoot", RESTKEY_SECONDS, NULL },
     { "dependency", "Dependency", RESTKEY_CLEARS, NULL },
     { "end_time", "EndTime", RESTKEY_TIME, NULL },
-    { "excluded_nodes", "ExcNodeList", RESTKEY_TEXT, NULL },
+    { "excluded_nodes", "ExcNodeList", RESTKEY_CLEARS, NULL },
     { "extra", "Extra", RESTKEY_CLEARS, NULL },
     { "licenses", "Licenses", RESTKEY_CLEARS, NULL },
     { "mail_user", "MailUser", RESTKEY_CLEARS, NULL },
@@ -59,11 +59,11 @@ static const struct restkey job_keys[] = {
     { "nodes", "NumNodes", RESTKEY_TEXT, NULL },
     { "partition", "Partition", RESTKEY_TEXT, NULL },
     { "prefer", "Prefer", RESTKEY_CLEARS, NULL },
-    { "priority", "Priority", RESTKEY_NUMBER, NULL },
+    { "priority", "Priority", RESTKEY_NUMBER, "UNLIMITED" }, /* see change_hold() */
     { "qos", "QOS", RESTKEY_TEXT, NULL },
     { "reboot", "Reboot", RESTKEY_YESNO, NULL },
     { "requeue", "Requeue", RESTKEY_SWITCH, NULL },
-    { "required_nodes", "ReqNodeList", RESTKEY_TEXT, NULL },
+    { "required_nodes", "ReqNodeList", RESTKEY_CLEARS, NULL },
     { "required_switches", "Switches", RESTKEY_NUMBER, NULL },
     { "reservation", "ReservationName", RESTKEY_CLEARS, NULL },
     { "site_factor", "SiteFactor", RESTKEY_NUMBER, NULL },
@@ -79,10 +79,10 @@ static const struct restkey job_keys[] = {
     { "time_limit", "TimeLimit", RESTKEY_NUMBER, NULL },
     { "time_minimum", "TimeMin", RESTKEY_NUMBER, NULL },
     { "tres_bind", "TresBind", RESTKEY_TEXT, NULL },
-    { "tres_per_job", "TresPerJob", RESTKEY_TEXT, NULL },
-    { "tres_per_node", "TresPerNode", RESTKEY_TEXT, NULL },
-    { "tres_per_socket", "TresPerSocket", RESTKEY_TEXT, NULL },
-    { "tres_per_task", "TresPerTask", RESTKEY_TEXT, NULL },
+    { "tres_per_job", "TresPerJob", RESTKEY_CLEARS, NULL },
+    { "tres_per_node", "TresPerNode", RESTKEY_CLEARS, NULL },
+    { "tres_per_socket", "TresPerSocket", RESTKEY_CLEARS, NULL },
+    { "tres_per_task", "TresPerTask", RESTKEY_CLEARS, NULL },
     { "wait_for_switch", "wait-for-switch", RESTKEY_NUMBER, NULL },
     { "wckey", "WCKey", RESTKEY_TEXT, NULL },
     { 0 },
@@ -306,9 +306,9 @@ static void send_update(struct rest_call *call, struct update *u)
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
-/* "hold" as `scontrol hold` and `release` do.  A job that has begun is not held: nothing to
- * release. */
-static void change_hold(struct rest_call *call, const json_t *hold)
+/* "hold" as `scontrol hold` and `release` do; an infinite priority is one that the controller
+ * chooses, which releases.  A job that has begun is not held: nothing to release. */
+static void change_hold(struct rest_call *call, bool hold)
 {
     static const char source[] = "slurm_update_job2()";
     Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
@@ -320,7 +320,7 @@ static void change_hold(struct rest_call *call, const json_t *hold)
     if (!c)
         return;
     request.has_verb = true;
-    request.verb = json_is_true(hold) ? PST__JOB_VERB__VERB_HOLD : PST__JOB_VERB__VERB_RELEASE;
+    request.verb = hold ? PST__JOB_VERB__VERB_HOLD : PST__JOB_VERB__VERB_RELEASE;
     request.ids = &id;
     request.n_ids = 1;
     r = client_call(c, OP_JOB_ACTION, &request.base, (ProtobufCMessage **)&reply);
@@ -331,7 +331,7 @@ static void change_hold(struct rest_call *call, const json_t *hold)
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *res = reply->results[i];
 
-        if (res->code && (json_is_true(hold) || res->code != ESLURM_JOB_NOT_PENDING))
+        if (res->code && (hold || res->code != ESLURM_JOB_NOT_PENDING))
             rest_error_said(call, res->code, res->code == EPST_OTHER_CLUSTER ? res->text : NULL,
                             source, "Job update requested failed");
     }
@@ -354,6 +354,8 @@ static bool take_id(struct rest_call *call, const char *word, const char *source
 static void post_job(struct rest_call *call)
 {
     const json_t *hold = json_object_get(call->body, "hold");
+    bool releases = rest_number(json_object_get(call->body, "priority")).infinite;
+    bool has_hold = json_is_boolean(hold) || releases;
     struct update u;
 
     if (!take_id(call, call->word, "_job_post_update"))
@@ -369,11 +371,11 @@ static void post_job(struct rest_call *call)
         give_others(call, &u)) {
         if (u.any)
             send_update(call, &u);
-        if (json_is_boolean(hold) && !rest_has_error(call))
-            change_hold(call, hold);
-        if (!u.any && json_is_boolean(hold) && !rest_has_error(call))
+        if (has_hold && !rest_has_error(call))
+            change_hold(call, json_is_true(hold));
+        if (!u.any && has_hold && !rest_has_error(call))
             json_nil(&call->js, "results");
-        else if (!u.any && !json_is_boolean(hold))
+        else if (!u.any && !has_hold)
             rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post_update", "No changes specified");
     }
     update_done(&u);

@@ -44,6 +44,7 @@ static void put_texts(struct strbuf *sb, const json_t *value)
     }
 }
 
+/* A text that is no number is read as scontrol reads it: 0:30. */
 static void put_number(struct strbuf *sb, const json_t *value)
 {
     struct rest_number n = rest_number(value);
@@ -54,6 +55,8 @@ static void put_number(struct strbuf *sb, const json_t *value)
         strbuf_addf(sb, "%lld", (long long)json_integer_value(value));
     else if (n.set)
         strbuf_addf(sb, "%llu", (unsigned long long)n.value);
+    else if (json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
 }
 
 static void put_time(struct strbuf *sb, const json_t *value)
@@ -119,12 +122,10 @@ bool restkeys_give(struct rest_call *call, const char *word, const char *field,
     struct err err = { .text = "" };
     int r = take(ctx, word, &err);
 
-    if (r == -EAGAIN)
-        rest_warning(call, field, "%s", update_said(&err));
-    else if (r < 0)
+    if (r < 0)
         rest_error_said(call, ESLURM_REST_INVALID_QUERY, err.text[0] ? update_said(&err) : NULL,
                         source, "Unable to take %s", field);
-    return r >= 0 || r == -EAGAIN;
+    return r >= 0;
 }
 
 bool restkeys_apply(struct rest_call *call, const json_t *body, const struct restkey *rows,

@@ -13,7 +13,8 @@
 enum restkey_kind {
     RESTKEY_TEXT,    /* a text or list of texts; empty: left out */
     RESTKEY_CLEARS,  /* the same; an empty text takes away what is there */
-    RESTKEY_NUMBER,  /* a number; infinite: UNLIMITED; unset: left out */
+    RESTKEY_NUMBER,  /* a number, or a text as commands take it; infinite: UNLIMITED; unset: left
+                        out */
     RESTKEY_SECONDS, /* a number of seconds, or a text as commands take it */
     RESTKEY_YESNO,   /* true or false: YES or NO */
     RESTKEY_SWITCH,  /* true or false: 1 or 0 */
@@ -29,8 +30,7 @@ struct restkey {
     const char *unset; /* a value that says nothing, and is left out */
 };
 
-/* Take one word: 0, -EAGAIN refused and the others count, or another error; err has the
- * sentence. */
+/* Take one word: 0 or an error; err has the sentence. */
 typedef int restkeys_take_fn(void *ctx, const char *word, struct err *err);
 
 /* Give one word, of `field`.  False: it was refused, and noted as an error of `source`. */

@@ -2,6 +2,7 @@
 users, jobs of accounting, the configuration, filters of lists."""
 
 import json
+import pwd
 
 import pytest
 
@@ -112,8 +113,16 @@ def test_names_of_users(site):
     for wrong in ({"user_id": "no-such-user"}, {"group_id": "no-such-group"}):
         status, answer = submit(rest, **wrong)
         assert status == 422 and answer["errors"][0]["description"].startswith(f"#/job/{list(wrong)[0]}")
-    status, answer = submit(rest, user="daemon", user_id="root")
-    assert status == 422 and "job_id" not in answer
+    who = pwd.getpwnam("daemon")
+    own = ({"user_id": "daemon"}, {"user_id": str(who.pw_uid), "group_id": "daemon"})
+    for words in own:  # what clients fill in
+        status, answer = submit(rest, user="daemon", **words)
+        assert status == 200, answer
+        told = rest.get(f"/slurm/v0.0.45/job/{answer['job_id']}")[1]["jobs"][0]
+        assert (told["user_name"], told["group_name"]) == ("daemon", "daemon")
+    for others in ({"user_id": "root"}, {"group_id": "root"}, {"user_id": "daemon", "group_id": "root"}):
+        status, answer = submit(rest, user="daemon", **others)
+        assert status == 422 and "job_id" not in answer
 
 
 def test_jobs_of_accounting(site):

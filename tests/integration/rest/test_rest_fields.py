@@ -202,6 +202,9 @@ def change(rest, job, **words):
     ({"cpus_per_tres": "gres/gpu:2"}, "JobId=", "CpusPerTres=gres/gpu:2"),
     ({"memory_per_tres": "gres/gpu:100"}, "JobId=", "MemPerTres=gres/gpu:100"),
     ({"comment": "a"}, "JobId=", "Comment=a"),
+    # texts, as commands take them
+    ({"time_limit": "0:05:00"}, "TimeLimit=UNLIMITED", "TimeLimit=00:05:00"),
+    ({"time_limit": {"set": True, "number": "7"}}, "TimeLimit=UNLIMITED", "TimeLimit=00:07:00"),
 ])
 def test_changes(rest, c, words, before, after):
     job = held(rest, **({"tres_per_node": "gres/gpu:1"} if "gpu" in str(words) else {}))
@@ -212,12 +215,31 @@ def test_changes(rest, c, words, before, after):
 
 @pytest.mark.parametrize("field, value, key", [("comment", "x", "Comment=x"), ("admin_comment", "y", "AdminComment=y"),
                                                ("extra", "z", "Extra=z"), ("licenses", "lic:2", "Licenses=lic:2"),
-                                               ("dependency", "singleton", "Dependency=singleton")])
+                                               ("dependency", "singleton", "Dependency=singleton"),
+                                               ("tres_per_node", "gres/gpu:1", "TresPerNode=gres/gpu:1"),
+                                               ("required_nodes", "node1", "ReqNodeList=node1"),
+                                               ("excluded_nodes", "node1", "ExcNodeList=node1")])
 def test_an_empty_text_takes_away(rest, c, field, value, key):
     job = held(rest, **{field: value})
     assert key in shown(c, job)
     change(rest, job, **{field: ""})
     assert key not in shown(c, job)
+
+
+@pytest.mark.parametrize("words", [{"time_limit": "abc"}, {"memory_per_node": "1G"}, {"begin_time": "nosuchtime"}])
+def test_a_text_that_cannot_be_read_changes_nothing(rest, c, words):
+    job = held(rest)
+    status, answer = rest.post(f"job/{job}", {**words, "comment": "x"})
+    assert status == 422 and answer["errors"][0]["description"] == f"Unable to take {list(words)[0]}"
+    assert "Comment=" not in shown(c, job)
+
+
+@pytest.mark.parametrize("endless", ["INFINITE", {"set": True, "infinite": True}])
+def test_an_endless_priority_releases(rest, c, endless):
+    job = held(rest)
+    assert "Reason=JobHeld" in shown(c, job)
+    change(rest, job, priority=endless, comment="x")
+    assert "Reason=JobHeld" not in shown(c, job) and "Comment=x" in shown(c, job)
 
 
 def test_tasks_at_a_time(rest, c):

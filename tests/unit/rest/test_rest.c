@@ -362,11 +362,17 @@ static int take_word(void *ctx, const char *word, struct err *err)
 static void answer_keys(struct rest_call *call)
 {
     static const struct restkey keys[] = {
-        { "text", "Text", RESTKEY_TEXT },       { "list", "List", RESTKEY_TEXT },
-        { "deep.number", "N", RESTKEY_NUMBER }, { "deep.endless", "E", RESTKEY_NUMBER },
-        { "deep.unset", "U", RESTKEY_NUMBER },  { "at", "At", RESTKEY_TIME },
-        { "when", "When", RESTKEY_TIME },       { "tres", "TRES", RESTKEY_TRES },
-        { "bind", NULL, RESTKEY_NONE },         { 0 },
+        { "text", "Text", RESTKEY_TEXT },
+        { "list", "List", RESTKEY_TEXT },
+        { "deep.number", "N", RESTKEY_NUMBER },
+        { "deep.endless", "E", RESTKEY_NUMBER },
+        { "deep.unset", "U", RESTKEY_NUMBER },
+        { "deep.said", "S", RESTKEY_NUMBER },
+        { "at", "At", RESTKEY_TIME },
+        { "when", "When", RESTKEY_TIME },
+        { "tres", "TRES", RESTKEY_TRES },
+        { "bind", NULL, RESTKEY_NONE },
+        { 0 },
     };
 
     words[0] = '\0';
@@ -381,7 +387,7 @@ static void test_keys(void **state)
     static const struct rest_row *const tables[] = { rows, NULL };
     static const char body[] =
         "{\"text\":\"a State=DOWN\",\"list\":[\"x\",\"y\"],\"deep\":{\"number\":{\"set\":true,"
-        "\"number\":7},\"endless\":\"INFINITE\",\"unset\":{\"set\":false,\"number\":3}},\"at\":99,"
+        "\"number\":7},\"endless\":\"INFINITE\",\"unset\":{\"set\":false,\"number\":3},\"said\":\"1:30\"},\"at\":99,"
         "\"when\":\"now+1hour\",\"bind\":3,\"tres\":[{\"type\":\"cpu\",\"count\":4},{\"type\":\"gres\","
         "\"name\":\"gpu\",\"count\":2}]}";
     struct rest *rest = start(tables, true, false);
@@ -398,7 +404,7 @@ static void test_keys(void **state)
     got = ASK(body);
     has(got, "\"taken\": true");
     has(got, "bind is taken, and has no effect here");
-    assert_string_equal(words, "Text=a State=DOWN;List=x,y;N=7;E=UNLIMITED;At=uts99;"
+    assert_string_equal(words, "Text=a State=DOWN;List=x,y;N=7;E=UNLIMITED;S=1:30;At=uts99;"
                                "When=now+1hour;TRES=cpu=4,gres/gpu=2;");
     got = ASK("{\"text\":\"refuse me\",\"list\":\"later\"}");
     has(got, "\"taken\": false");
