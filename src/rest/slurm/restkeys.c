@@ -86,6 +86,18 @@ static void put_tres(struct strbuf *sb, const json_t *value)
     }
 }
 
+/* What an answer says of a member that nothing was said of. */
+static bool says_nothing(const json_t *value, const char *unset)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct rest_number n = rest_number(value);
+
+    put_texts(&text, value);
+    if (unset && strcmp(strbuf_str(&text), unset) == 0)
+        return true;
+    return !text.len && !n.infinite && (!n.set || !n.value) && !json_is_true(value);
+}
+
 static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *value)
 {
     switch (kind) {
@@ -140,6 +152,8 @@ bool restkeys_apply(struct rest_call *call, const json_t *body, const struct res
         if (!value)
             continue;
         if (row->kind == RESTKEY_NONE) {
+            if (says_nothing(value, row->unset))
+                continue;
             rest_warning(call, row->field, "%s is taken, and has no effect here", row->field);
             continue;
         }

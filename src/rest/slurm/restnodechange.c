@@ -2,6 +2,7 @@
 #include "rest/slurm/restnodechange.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_update.h"
 #include "rest/slurm/restkeys.h"
+#include "rest/slurm/restwords.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -30,12 +32,12 @@ static int take_word(void *ctx, const char *word, struct err *err)
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const struct restkey node_keys[] = {
-    { "comment", "Comment", RESTKEY_TEXT },
+    { "comment", "Comment", RESTKEY_CLEARS },
     { "cpu_bind", NULL, RESTKEY_NONE },
-    { "extra", "Extra", RESTKEY_TEXT },
-    { "features", "AvailableFeatures", RESTKEY_TEXT },
-    { "features_act", "ActiveFeatures", RESTKEY_TEXT },
-    { "gres", "Gres", RESTKEY_TEXT },
+    { "extra", "Extra", RESTKEY_CLEARS },
+    { "features", "AvailableFeatures", RESTKEY_CLEARS },
+    { "features_act", "ActiveFeatures", RESTKEY_CLEARS },
+    { "gres", "Gres", RESTKEY_CLEARS },
     { "address", "NodeAddr", RESTKEY_TEXT },
     { "hostname", "NodeHostname", RESTKEY_TEXT },
     { "reason", "Reason", RESTKEY_TEXT },
@@ -107,19 +109,19 @@ static void post_nodes(struct rest_call *call)
 static const struct restkey part_keys[] = {
     { "nodes.configured", "Nodes", RESTKEY_TEXT },
     { "node_sets", "Nodes", RESTKEY_TEXT }, /* counts more: a set stays one when it is given back */
-    { "nodes.allowed_allocation", "AllocNodes", RESTKEY_TEXT },
-    { "accounts.allowed", "AllowAccounts", RESTKEY_TEXT },
-    { "accounts.deny", "DenyAccounts", RESTKEY_TEXT },
-    { "groups.allowed", "AllowGroups", RESTKEY_TEXT },
-    { "qos.allowed", "AllowQos", RESTKEY_TEXT },
-    { "qos.deny", "DenyQos", RESTKEY_TEXT },
-    { "qos.assigned", "QoS", RESTKEY_TEXT },
-    { "alternate", "Alternate", RESTKEY_TEXT },
-    { "tres.billing_weights", "TRESBillingWeights", RESTKEY_TEXT },
+    { "nodes.allowed_allocation", "AllocNodes", RESTKEY_CLEARS },
+    { "accounts.allowed", "AllowAccounts", RESTKEY_CLEARS },
+    { "accounts.deny", "DenyAccounts", RESTKEY_CLEARS },
+    { "groups.allowed", "AllowGroups", RESTKEY_CLEARS },
+    { "qos.allowed", "AllowQos", RESTKEY_CLEARS },
+    { "qos.deny", "DenyQos", RESTKEY_CLEARS },
+    { "qos.assigned", "QoS", RESTKEY_CLEARS },
+    { "alternate", "Alternate", RESTKEY_CLEARS },
+    { "tres.billing_weights", "TRESBillingWeights", RESTKEY_CLEARS },
     { "defaults.partition_memory_per_cpu", "DefMemPerCPU", RESTKEY_NUMBER },
     { "defaults.partition_memory_per_node", "DefMemPerNode", RESTKEY_NUMBER },
     { "defaults.time", "DefaultTime", RESTKEY_NUMBER },
-    { "defaults.job", "JobDefaults", RESTKEY_TEXT },
+    { "defaults.job", "JobDefaults", RESTKEY_CLEARS },
     { "partition.exclusive", "Exclusive", RESTKEY_TEXT },
     { "partition.oversubscribe", "OverSubscribe", RESTKEY_TEXT },
     { "partition.state", "State", RESTKEY_TEXT },
@@ -135,6 +137,13 @@ static const struct restkey part_keys[] = {
     { "preempt_mode", "PreemptMode", RESTKEY_TEXT, "CLUSTER_GLOBAL" },
     { "priority.job_factor", "PriorityJobFactor", RESTKEY_NUMBER },
     { "priority.tier", "PriorityTier", RESTKEY_NUMBER },
+    { "cpus.task_binding", NULL, RESTKEY_NONE },
+    { "maximums.shares", NULL, RESTKEY_NONE },
+    { "select_type", NULL, RESTKEY_NONE, "NONE" },
+    { "suspend_time", NULL, RESTKEY_NONE },
+    { "timeouts.resume", NULL, RESTKEY_NONE },
+    { "timeouts.suspend", NULL, RESTKEY_NONE },
+    { "topology", NULL, RESTKEY_NONE },
     { 0 },
 };
 
@@ -203,6 +212,24 @@ static void send_part_update(struct rest_call *call, struct update *u, const cha
         rest_failed(call, c, r, source, "Failure to update partition %.256s", name);
 }
 
+/* maximums.oversubscribe, which says the same as partition.oversubscribe: that one counts. */
+static bool take_sharing(struct rest_call *call, struct taking *t, const json_t *part,
+                         const char *source)
+{
+    const json_t *over = json_object_get(json_object_get(part, "maximums"), "oversubscribe");
+    struct rest_number jobs = rest_number(json_object_get(over, "jobs"));
+    bool force = restwords_has(json_object_get(over, "flags"), "force");
+    char word[64] = "OverSubscribe=FORCE";
+
+    if (rest_text(json_object_get(part, "partition"), "oversubscribe") ||
+        (!force && (!jobs.set || !jobs.value)))
+        return true;
+    if (jobs.set && jobs.value)
+        (void)snprintf(word, sizeof(word), "OverSubscribe=%s:%llu", force ? "FORCE" : "YES",
+                       (unsigned long long)jobs.value); /* it fits */
+    return restkeys_give(call, word, "maximums.oversubscribe", take_word, t, source);
+}
+
 static void change_partition(struct rest_call *call, const json_t *part, const char *source)
 {
     const char *name = rest_text(part, "name");
@@ -214,7 +241,7 @@ static void change_partition(struct rest_call *call, const json_t *part, const c
     }
     update_init(&t.update);
     if (restkeys_apply(call, part, part_keys, take_word, &t, source) &&
-        take_flags(call, &t, part, source))
+        take_sharing(call, &t, part, source) && take_flags(call, &t, part, source))
         send_part_update(call, &t.update, name, source);
     update_done(&t.update);
 }

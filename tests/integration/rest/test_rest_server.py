@@ -1,6 +1,7 @@
 """slurmrestd: who may ask, what is not there, forms of answers.  Expected: recording 30."""
 
 import json
+import re
 import socket
 
 import pytest
@@ -168,6 +169,40 @@ def test_change_partitions(rest, shared):
     assert rest.delete("partition/new", user="bin")[1]["errors"][0]["error_number"] == 2010
     assert rest.delete("partition/new")[1]["errors"] == []
     assert rest.delete("partition/new")[1]["errors"][0]["error_number"] == 2000
+
+
+def test_empty_texts_take_away(rest, shared):
+    words = {"comment": "c", "extra": "e"}
+    assert rest.post("node/node1", words)[0] == 200
+    for field, value in words.items():
+        assert rest.get("node/node1")[1]["nodes"][0][field] == value
+        assert rest.post("node/node1", {field: ""})[0] == 200
+        assert rest.get("node/node1")[1]["nodes"][0][field] == ""
+    part = {"name": "new", "nodes": {"configured": "node1"}, "accounts": {"allowed": "root"}, "groups": {"allowed": "root"},
+            "qos": {"allowed": "normal"}, "alternate": "main", "tres": {"billing_weights": "CPU=2"}}
+    assert rest.post("partitions/", {"partitions": [part]})[0] == 200
+    said = {"accounts": {"allowed": ""}, "groups": {"allowed": ""}, "qos": {"allowed": ""}, "alternate": "", "tres": {"billing_weights": ""}}
+    for field, value in said.items():
+        assert rest.post("partitions/", {"partitions": [{"name": "new", field: value}]})[0] == 200
+        got = rest.get("partition/new")[1]["partitions"][0][field]
+        assert got == "" if value == "" else all(got[k] == "" for k in value), field
+    assert rest.delete("partition/new")[0] == 200
+
+
+def test_partitions_shared(rest, shared):
+    def sharing(**members):
+        status, answer = rest.post("partitions/", {"partitions": [{"name": "new", "nodes": {"configured": "node1"}, **members}]})
+        assert status == 200, answer
+        text = shared.run("scontrol", "show", "partition", "new").out
+        return re.search("OverSubscribe=(\\S+)", text)[1], [w["source"] for w in answer["warnings"]]
+
+    assert sharing(maximums={"oversubscribe": {"jobs": 3, "flags": ["force"]}}) == ("FORCE:3", [])
+    assert sharing(maximums={"oversubscribe": {"jobs": 2, "flags": []}}) == ("YES:2", [])
+    assert sharing(maximums={"oversubscribe": {"jobs": 0, "flags": []}}) == ("YES:2", [])  # of an answer about another
+    assert sharing(maximums={"oversubscribe": {"jobs": 4}}, partition={"oversubscribe": "NO"}) == ("NO", [])
+    assert sharing(maximums={"shares": 2}, timeouts={"resume": {"set": True, "number": 5}}) == ("NO", ["maximums.shares", "timeouts.resume"])
+    assert sharing(**{k: v for k, v in rest.get("partition/new")[1]["partitions"][0].items() if k not in ("name", "nodes")}) == ("NO", [])
+    assert rest.delete("partition/new")[0] == 200
 
 
 def test_reservations(rest, shared):
