@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "rest/restpath.h"
 #include "wire/errors.h"
 
 #define NAME_BYTES 128u
@@ -550,6 +551,26 @@ static bool check_flags(struct rest_call *call, const struct rest_pair *pair, co
     return true;
 }
 
+/* "?name" in the list of words, or "*?name" of one that must be there: it is true or false. */
+static bool is_switch(const json_t *known)
+{
+    const char *word = json_string_value(known);
+
+    return word && word[*word == '*'] == '?';
+}
+
+static bool check_switch(struct rest_call *call, const struct rest_pair *pair)
+{
+    char place[NAME_BYTES];
+
+    if (!pair->value[0] || restpath_in_list("true,yes,1,on,false,no,0,off", pair->value))
+        return true;
+    (void)snprintf(place, sizeof(place), "#/%s/", pair->name); /* cut is fine */
+    rest_error(call, ESLURM_REST_INVALID_QUERY, place, "%.64s: true or false is wanted, not %.64s",
+               pair->name, pair->value);
+    return false;
+}
+
 bool restschema_check_query(const struct restschema *schema, struct rest_call *call)
 {
     const json_t *op = call->n_query ? restschema_find(schema, call->row) : NULL;
@@ -559,7 +580,8 @@ bool restschema_check_query(const struct restschema *schema, struct rest_call *c
         const json_t *known = query_word(json_object_get(op, "words"), pair->name);
         char place[NAME_BYTES];
 
-        if (json_is_array(known) && !check_flags(call, pair, known))
+        if ((json_is_array(known) && !check_flags(call, pair, known)) ||
+            (is_switch(known) && !check_switch(call, pair)))
             return false;
         if (known || is_own_word(pair->name))
             continue;

@@ -56,6 +56,18 @@ def test_flags_of_queries(rest, c, path):
         assert [(e["error_number"], e["source"]) for e in answer["errors"]] == [(9000, "#/flags/")]
 
 
+@pytest.mark.parametrize("path, word", [("job/1/requeue", "Hold"), ("/slurmdb/v0.0.45/accounts/", "WithAssociations"),
+                                        ("/slurmdb/v0.0.45/qos/", "Include%20deleted%20QOS"), ("/slurmdb/v0.0.42/jobs/", "skip_steps")])
+def test_truths_of_queries(rest, c, path, word):
+    source = f"#/{word.replace('%20', ' ')}/"
+    for value in ("", "true", "True", "yes", "1", "on", "false", "No", "0", "off"):
+        errors = rest.get(f"{path}?{word}={value}")[1]["errors"]
+        assert source not in [e["source"] for e in errors], value
+    for value in ("maybe", "2", "true,false", "tru"):
+        status, answer = rest.get(f"{path}?{word}={value}")
+        assert status == 422 and [(e["error_number"], e["source"]) for e in answer["errors"]] == [(9000, source)], value
+
+
 def test_queries_that_say_nothing(rest, c):
     status, answer = rest.get("jobs/?update_tme=5&fields=name&limit=2")
     assert (status, answer["errors"]) == (200, [])
