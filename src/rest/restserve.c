@@ -112,24 +112,72 @@ static int read_query(struct request *q, struct MHD_Connection *conn)
     return q->call.n_query == (size_t)n ? 0 : -EINVAL;
 }
 
-static bool names_type(const char *header, const char *type)
+/* ";q=0.8" among the parameters of a type, in thousandths; 1000 when there is none. */
+static int quality_of(const char *params)
+{
+    for (const char *p = params; *p && *p != ','; p += strcspn(p, ";,")) {
+        int q = 0;
+
+        p += strspn(p, "; \t");
+        if (strncasecmp(p, "q=", 2) != 0)
+            continue;
+        p += 2;
+        for (int unit = 1000; unit && (*p == '.' || (*p >= '0' && *p <= '9')); p++)
+            if (*p != '.') {
+                q += (*p - '0') * unit;
+                unit /= 10;
+            }
+        return MIN(q, 1000);
+    }
+    return 1000;
+}
+
+/* How much a header wants a type, in thousandths; 0: not at all. */
+static int wants_type(const char *header, const char *type)
 {
     size_t len = strlen(type);
 
     for (const char *p = header; p && *p; p = strchr(p, ',')) {
         p += strspn(p, ", \t");
         if (strncasecmp(p, type, len) == 0 && strchr(",; \t", p[len]))
-            return true;
+            return quality_of(p + len);
         if (!*p)
             break;
     }
-    return false;
+    return 0;
 }
 
-static bool names_json(const char *header)
+/* The first of these that the header names, which are in the order of how much they say. */
+static int wants_first(const char *header, const char *const *types)
 {
-    return names_type(header, "application/json") || names_type(header, "*/*") ||
-           names_type(header, "application/*");
+    int q = 0;
+
+    for (; !q && *types; types++)
+        q = wants_type(header, *types);
+    return q;
+}
+
+static int wants_json(const char *header)
+{
+    static const char *const types[] = { "application/json", "application/*", "*/*", NULL };
+
+    return wants_first(header, types);
+}
+
+static int wants_yaml(const char *header)
+{
+    static const char *const types[] = { "application/x-yaml", "application/yaml", "text/yaml",
+                                         "text/x-yaml", NULL };
+
+    return wants_first(header, types);
+}
+
+/* What is wanted more; of both alike JSON, unless YAML alone is named. */
+static bool prefers_yaml(const char *header)
+{
+    int json = wants_json(header), yaml = wants_yaml(header);
+
+    return yaml > json || (yaml && yaml == json && !wants_type(header, "application/json"));
 }
 
 /* "application/json;indent=0": without blanks and lines. */
@@ -147,12 +195,6 @@ static bool wants_dense(const char *header)
     p++;
     p += strspn(p, " \t");
     return strncasecmp(p, word, strlen(word)) == 0 && strchr(",; \t", p[strlen(word)]);
-}
-
-static bool names_yaml(const char *header)
-{
-    return names_type(header, "application/x-yaml") || names_type(header, "application/yaml") ||
-           names_type(header, "text/yaml") || names_type(header, "text/x-yaml");
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -481,9 +523,9 @@ static int parse_values(struct request *q, struct MHD_Connection *conn, size_t m
     const char *type =
         MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 
-    if (!type || names_json(type))
+    if (!type || wants_json(type))
         return restbody_parse_json(q->body.buf, q->body.len, most, &q->call.body, err);
-    if (names_yaml(type))
+    if (wants_yaml(type))
         return restbody_parse_yaml(q->body.buf, q->body.len, most, &q->call.body, err);
     return err_set(err, -EMEDIUMTYPE, "HTTP Content-Type header is unknown or unsupported");
 }
@@ -633,9 +675,9 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
         restauth_nobody(conn, &q->caller);
     else if (!restauth_caller(rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
-    q->yaml = accept && !names_json(accept) && names_yaml(accept);
+    q->yaml = accept && prefers_yaml(accept);
     q->dense = !q->yaml && wants_dense(accept);
-    if (accept && !q->yaml && !names_json(accept))
+    if (accept && !q->yaml && !wants_json(accept))
         return send_text(q, conn, HTTP_MEDIA_TYPE,
                          "HTTP Accept header content type is unknown or unsupported");
     if (read_query(q, conn) < 0)
@@ -732,7 +774,7 @@ static enum MHD_Result send_document(struct request *q, struct MHD_Connection *c
 
     if (!restauth_caller(q->call.rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
-    q->yaml = yaml || (accept && !names_json(accept) && names_yaml(accept));
+    q->yaml = yaml || (accept && prefers_yaml(accept));
     text = document_of(q->call.rest, q->yaml);
     if (!text)
         return MHD_NO;

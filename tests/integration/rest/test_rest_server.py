@@ -74,9 +74,14 @@ def test_forms(rest):
     assert text.startswith("%YAML 1.1\n--- !!map\n!!str pings: !!seq\n- !!map\n  !!str hostname: !!str ")
     assert rest.raw("GET", f"/slurm/{V}/ping/", headers={**head, "Accept": "text/html"}) [::2] == (
         415, "HTTP Accept header content type is unknown or unsupported")
-    for accept in ("*/*", "application/json", "text/html, application/json;q=0.9", "application/*"):
+    for accept in ("*/*", "application/json", "text/html, application/json;q=0.9", "application/*",
+                   "application/x-yaml;q=0.5, application/json", "application/json, application/x-yaml", "text/yaml; q=0, */*"):
         status, headers, _ = rest.raw("GET", f"/slurm/{V}/ping/", headers={**head, "Accept": accept})
         assert (status, headers["Content-Type"]) == (200, "application/json")
+    for accept in ("application/json;q=0.1, application/x-yaml", "application/yaml, */*;q=0.1", "text/yaml, */*", "*/*;q=0.2, text/yaml;q=0.3"):
+        status, headers, _ = rest.raw("GET", f"/slurm/{V}/ping/", headers={**head, "Accept": accept})
+        assert (status, headers["Content-Type"]) == (200, "application/x-yaml"), accept
+    assert rest.raw("GET", f"/slurm/{V}/ping/", headers={**head, "Accept": "application/json;q=0, text/html"})[0] == 415
 
 
 def test_acts_for_another(rest, shared):
