@@ -107,17 +107,17 @@ uint32_t job_array_id(const struct job_row *r)
     return job_is_array(r) ? r->job->array_job_id : r->job->job_id;
 }
 
-/* A list cut so that it and the dots stay below max bytes. */
+/* A list cut so that it and the dots stay below max bytes.  "%4", the tasks at a time, stays. */
 static void put_list_cut(struct strbuf *sb, const char *list, unsigned max)
 {
-    size_t len = strlen(list);
+    size_t len = strcspn(list, "%");
 
     if (!max || len < max) {
-        strbuf_addn(sb, list, len);
+        strbuf_add(sb, list);
         return;
     }
     strbuf_addn(sb, list, max > 4 ? max - 4 : 0);
-    strbuf_add(sb, "...");
+    strbuf_addf(sb, "...%s", list + len);
 }
 
 void job_put_tasks(struct strbuf *sb, const struct job_row *r)

@@ -264,7 +264,8 @@ def test_filters(q, options, names):
     ({"SQUEUE_USERS": "root", "SQUEUE_PARTITION": "nosuch"}, ["-h", "-o", "%j"], ""),
     ({"SQUEUE_ARRAY": "1", "SQUEUE_NAMES": "arr"}, ["-h", "-S", "i", "-o", "%K"], "2\n3\n4\n"),
     ({"SLURM_TIME_FORMAT": "%Y"}, ["-h", "-n", "held", "-o", "[%V]"], None),
-    ({"SLURM_BITSTR_LEN": "4"}, ["-h", "-n", "arr", "-o", "%K"], "...\n")])
+    ({"SLURM_BITSTR_LEN": "4"}, ["-h", "-n", "arr", "-o", "%K"], "2-4%1\n"),
+    ({"SLURM_BITSTR_LEN": "3"}, ["-h", "-n", "arr", "-o", "%K"], "...%1\n")])
 def test_environment(q, env, options, want):
     out = q.run("squeue", *options, env=env).out
     assert re.fullmatch(r"\[20\d\d\]\n", out) if want is None else out == want

@@ -120,6 +120,14 @@ static void test_cut_tasks(void **state)
     expect(&squeue_job_fields, "%i", &r, "65_[1,3,...]\n");
     r.bitstr_len = 0;
     expect(&squeue_job_fields, "%i", &r, "65_[1,3,5,7,9,20]\n");
+    j.array_tasks = (char *)"1,3,5,7,9,20%2"; /* the tasks at a time are not part of the list */
+    expect(&squeue_job_fields, "%i", &r, "65_[1,3,5,7,9,20%2]\n");
+    r.bitstr_len = 8;
+    expect(&squeue_job_fields, "%i %K", &r, "65_[1,3,...%2] 1,3,...%2\n");
+    r.bitstr_len = 13;
+    expect(&squeue_job_fields, "%K", &r, "1,3,5,7,9,20%2\n");
+    r.bitstr_len = 12;
+    expect(&squeue_job_fields, "%K", &r, "1,3,5,7,...%2\n");
 }
 
 static void test_reasons(void **state)
