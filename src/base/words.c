@@ -32,8 +32,9 @@ int words_split(const char *text, size_t len, char *buf, char **words, size_t ma
             quote = '\0';
         } else if (!quote && (c == '\'' || c == '"')) {
             quote = c;
-        } else if (c == '\\' && quote != '\'' && i + 1 < len) {
-            buf[out++] = text[++i];
+        } else if (c == '\\' && quote != '\'') {
+            if (i + 1 < len) /* else it has nothing to protect */
+                buf[out++] = text[++i];
         } else {
             buf[out++] = c;
         }
@@ -43,4 +44,21 @@ int words_split(const char *text, size_t len, char *buf, char **words, size_t ma
     if (in_word)
         buf[out] = '\0';
     return (int)n;
+}
+
+size_t words_before_comment(const char *text, size_t len)
+{
+    char quote = '\0';
+
+    for (size_t i = 0; i < len; i++) {
+        if (!quote && text[i] == '#')
+            return i;
+        if (text[i] == '\\' && quote != '\'')
+            i++;
+        else if (quote == text[i])
+            quote = '\0';
+        else if (!quote && (text[i] == '\'' || text[i] == '"'))
+            quote = text[i];
+    }
+    return len;
 }

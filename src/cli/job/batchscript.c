@@ -203,6 +203,7 @@ static int split_directive(const char *text, size_t len, const struct place *at,
         cli_error("line %u: the #SBATCH line is longer than %u bytes", at->line, SCRIPT_LINE_MAX);
         return -E2BIG;
     }
+    len = words_before_comment(text, len);
     n = words_split(text, len, buf, words, SCRIPT_WORDS_MAX);
     if (n == -EINVAL) {
         quote = open_quote(text, len, &from);

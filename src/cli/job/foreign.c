@@ -199,6 +199,7 @@ int foreign_line(enum foreign_kind kind, const char *text, size_t len, struct jo
     char buf[LINE_MAX_BYTES + 1], *argv[LINE_MAX_WORDS + 2] = { (char *)"sbatch" };
     int letter, n, status = 0;
 
+    len = words_before_comment(text, len);
     n = len <= LINE_MAX_BYTES ? words_split(text, len, buf, argv + 1, LINE_MAX_WORDS) : -E2BIG;
     if (n < 0) {
         cli_error("%s in a line of options: %.80s",

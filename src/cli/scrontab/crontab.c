@@ -63,10 +63,10 @@ static void take_options(struct reader *rd, const char *text, size_t len)
 {
     struct opt_command cmd = jobopts_command_with(JOBOPTS_SBATCH, plugins_options(rd->cli));
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"scrontab" };
-    int n = len > SCRIPT_LINE_MAX ? -E2BIG
-                                  : words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX),
-        status = 0;
+    int n, status = 0;
 
+    len = words_before_comment(text, len);
+    n = len > SCRIPT_LINE_MAX ? -E2BIG : words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX);
     if (!rd->opts_line)
         rd->opts_line = rd->line;
     if (n < 0) {

@@ -77,6 +77,8 @@ static const struct {
     { " --comment=\"it's # one\"", 1, "--comment=it's # one" },
     { " -n 2 # two tasks", 2, "-n|2" },
     { " -J a#b", 2, "-J|a#b" },
+    { " -J a\\#b", 2, "-J|a#b" },
+    { " -J a\\", 2, "-J|a" },
     { " -J a\\ b", 2, "-J|a b" },
     { " -J \"a\\\"b\"", 2, "-J|a\"b" },
     { " -J ''", 2, "-J|" },
@@ -97,6 +99,28 @@ static void test_split(void **state)
                            k ? "|" : "", words[k]);
         assert_string_equal(joined, splits[i].words);
     }
+}
+
+static const struct {
+    const char *text, *counts;
+} comments[] = {
+    { " -J a#b", " -J a" },
+    { " -J \"a\"#b", " -J \"a\"" },
+    { " -J a\\#b", " -J a\\#b" },
+    { " -J 'a#b' # c", " -J 'a#b' " },
+    { " -J \"it's #1\" -n 2", " -J \"it's #1\" -n 2" },
+    { " -J 'a\\'#b", " -J 'a\\'" },
+    { "#", "" },
+    { " -n 2\\", " -n 2\\" },
+};
+
+/* As Debian's sbatch reads them. */
+static void test_before_comment(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(comments); i++)
+        assert_int_equal(words_before_comment(comments[i].text, strlen(comments[i].text)),
+                         strlen(comments[i].counts));
 }
 
 static void test_too_many_words(void **state)
@@ -128,6 +152,11 @@ static void test_directives(void **state)
     struct jobopts jo;
 
     (void)state;
+    assert_int_equal(options(SH "#SBATCH -J run#1 -n 9\n#SBATCH --comment='a#b'#c\n", &jo), 0);
+    assert_string_equal(jobopts_get(&jo, JO_JOB_NAME), "run");
+    assert_string_equal(jobopts_get(&jo, JO_COMMENT), "a#b");
+    assert_false(jobopts_has(&jo, JO_NTASKS));
+    jobopts_done(&jo);
     assert_int_equal(
         options(SH "#SBATCH -n 3 -J 'my job'\n# a comment\n\n#SBATCH\t--hold\necho\n#SBATCH -n 9\n",
                 &jo),
@@ -263,10 +292,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check),          cmocka_unit_test(test_split),
-        cmocka_unit_test(test_too_many_words), cmocka_unit_test(test_directives),
-        cmocka_unit_test(test_foreign),        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_bad_directives), cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_wrap),           cmocka_unit_test(test_find),
+        cmocka_unit_test(test_before_comment), cmocka_unit_test(test_too_many_words),
+        cmocka_unit_test(test_directives),     cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_foreign),        cmocka_unit_test(test_bad_directives),
+        cmocka_unit_test(test_long_line),      cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_find),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
