@@ -385,7 +385,7 @@ static int wait_granted(struct asking *a)
 
             submit_print_code(busy ? "Unable to allocate resources" : a->what, l->err_code,
                               l->err_text);
-            return a->immediate && l->err_code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+            return a->immediate && (busy || l->err_code == ESLURM_IMMEDIATE)
                        ? cli_immediate_status()
                        : cli_error_status();
         } else if (r == -EPIPE) {

@@ -123,3 +123,12 @@ def test_exit_codes_of_variables(c, command):
     c.sbatch("--exclusive", "-N2", wrap="sleep 100")
     assert c.run(command, "--immediate=1", "true", env={"SLURM_EXIT_IMMEDIATE": "78"}, check=False).rc == 78
     c.clear()
+
+
+@pytest.mark.parametrize("command", CLIENTS)
+@pytest.mark.parametrize("words", [("-w", "nosuch"), ("-p", "nosuch"), ("-C", "nosuch"), ("-L", "nosuch"), ("-d", "foo:1"), ("-N", "99"),
+                                   ("--reservation", "nosuch"), ("--mem", "99999999")])
+def test_exit_code_of_what_could_never_start(c, command, words):
+    """--immediate has nothing to do with it: as Debian's Slurm tells it."""
+    env = {"SLURM_EXIT_IMMEDIATE": "78", "SLURM_EXIT_ERROR": "77"}
+    assert c.run(command, "-I", *words, "true", env=env, check=False).rc == 77
