@@ -48,7 +48,8 @@ int jobfilter_take_range(void *at, const struct opt *opt, const char *arg, struc
     if (r == 0 && dash)
         r = parse_u64(dash + 1, ret->least, UINT32_MAX, &ret->most);
     if (r < 0)
-        return err_set(err, CLI_EXIT_FAILED, "--%s takes min[-max], not %s", opt->name, arg);
+        return err_set(err, CLI_EXIT_FAILED, "Invalid numeric value \"%s\" for requested %s range.",
+                       arg, opt->letter == 'i' ? "node" : "cpu");
     ret->set = true;
     return 0;
 }

@@ -103,6 +103,12 @@ def test_filters(q, options, names):
     assert sorted(q.run("sacct", "-X", "-n", "-P", "-o", "JobName", *options).out.split()) == names
 
 
+@pytest.mark.parametrize("option,word,what", [("-i", "x", "node"), ("--nnodes", "1-x", "node"), ("-I", "1.5", "cpu"), ("--ncpus", "3-", "cpu")])
+def test_ranges_that_are_none(q, option, word, what):
+    """As Debian's sacct says it."""
+    assert q.refused("sacct", option, word) == f'sacct: error: Invalid numeric value "{word}" for requested {what} range.\n'
+
+
 def test_waiting(q):
     fields = "JobID,JobName,AllocCPUS,State,ExitCode,Start,End,Elapsed,NodeList,Reason"
     assert q.run("sacct", "-n", "-P", "-j", q.held, "-o", fields).out == (
