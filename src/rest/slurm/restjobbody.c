@@ -422,15 +422,27 @@ static bool read_node_list(struct reading *rd, const char *field, char **ret)
     return true;
 }
 
+/* A number, which a text may be, too: false, one that is none. */
+static bool take_number(struct reading *rd, const char *field, const json_t *value,
+                        struct rest_number *ret)
+{
+    *ret = rest_number(value);
+    return ret->set || ret->infinite || !json_string_length(value) ||
+           refuse_field(rd, field, "a number is wanted");
+}
+
 static bool read_distribution(struct reading *rd)
 {
     const char *text = rest_text(rd->desc, "distribution");
-    struct rest_number plane = rest_number(field_of(rd, "distribution_plane_size"));
+    static const char size[] = "distribution_plane_size";
+    struct rest_number plane;
     char word[64];
 
+    if (!take_number(rd, size, field_of(rd, size), &plane))
+        return false;
     if (plane.set && plane.value) {
         (void)snprintf(word, sizeof(word), "plane=%llu", (unsigned long long)plane.value);
-        return set_option(rd, "distribution_plane_size", JO_DISTRIBUTION, word); /* it fits */
+        return set_option(rd, size, JO_DISTRIBUTION, word); /* it fits */
     }
     return !text || !text[0] || set_option(rd, "distribution", JO_DISTRIBUTION, text);
 }
@@ -451,10 +463,11 @@ static bool read_mem_update(struct reading *rd)
 
 static bool read_switches(struct reading *rd)
 {
-    struct rest_number n = rest_number(field_of(rd, "required_switches"));
-    struct rest_number wait = rest_number(field_of(rd, "wait_for_switch"));
+    struct rest_number wait = rest_number(field_of(rd, "wait_for_switch")), n;
     char text[64];
 
+    if (!take_number(rd, "required_switches", field_of(rd, "required_switches"), &n))
+        return false;
     if (!n.set || !n.value)
         return true;
     if (wait.set && wait.value)
@@ -468,10 +481,12 @@ static bool read_switches(struct reading *rd)
 static bool read_warning_signal(struct reading *rd)
 {
     const json_t *flags = field_of(rd, "kill_warning_flags");
-    struct rest_number delay = rest_number(field_of(rd, "kill_warning_delay"));
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     const json_t *signal = field_of(rd, "kill_warning_signal");
+    struct rest_number delay;
 
+    if (!take_number(rd, "kill_warning_delay", field_of(rd, "kill_warning_delay"), &delay))
+        return false;
     if (!signal)
         return true;
     put_texts(&sb, signal);
@@ -697,8 +712,10 @@ static bool read_rlimits(struct reading *rd)
         return true;
     job->rlimits = calloc(ARRAY_SIZE(names), sizeof(struct Pst__Rlimit *));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        struct rest_number n = rest_number(json_object_get(limits, names[i][0]));
+        struct rest_number n;
 
+        if (!take_number(rd, "rlimits", json_object_get(limits, names[i][0]), &n))
+            return false;
         if ((n.set || n.infinite) && (!job->rlimits || !add_rlimit(job, names[i][1], n)))
             return no_memory(rd, "rlimits");
     }

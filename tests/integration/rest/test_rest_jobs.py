@@ -60,7 +60,8 @@ def test_refusals(rest):
     ("required_nodes", ["/etc/passwd"]), ("excluded_nodes", ["a["]), ("distribution", "nosuch"), ("kill_warning_signal", "NOSUCH"),
     ("current_working_directory", "tmp"), ("environment", ["no equals sign"]), ("environment", [1]), ("crontab", {"minute": "1"}),
     ("user_id", "no-such-user"), ("begin_time", "nosuchtime"), ("tres_per_node", "gres/nosuch:1"), ("clusters", "other"), ("argv", [["a"]]),
-    ("dependency", "after"), ("open_mode", "help"), ("open_mode", "x"), ("licenses", "nosuch")])
+    ("dependency", "after"), ("open_mode", "help"), ("open_mode", "x"), ("licenses", "nosuch"),
+    ("distribution_plane_size", "x"), ("required_switches", "x"), ("kill_warning_delay", "soon"), ("rlimits", {"nofile": "many"})])
 def test_bad_values(rest, shared, field, value):
     before = shared.run("squeue", "-h", "-t", "all").out
     status, error = refused(rest, {"script": SCRIPT, "job": {**HERE, field: value}})
