@@ -92,6 +92,11 @@ static void fill_fields(const struct jobopts *jo, Pst__JobRecord *job)
     for (enum jobopt id = 0; id < JO_MAX_; id++)
         if (jobopts_has(jo, id))
             fill_field(jo, id, job);
+    if (jo->cmd != JOBOPTS_SBATCH)
+        return;
+    set_text(&job->std_out, jobopts_file(jo, JO_OUTPUT));
+    set_text(&job->std_err, jobopts_file(jo, JO_ERROR));
+    set_text(&job->std_in, jobopts_file(jo, JO_INPUT));
 }
 
 /* Minutes of a --time value; TIME_LIMIT_INFINITE for 0 and negative numbers, as users know it. */

@@ -251,6 +251,13 @@ uint64_t jobopts_num(const struct jobopts *jo, enum jobopt id, uint64_t dflt)
     return count;
 }
 
+const char *jobopts_file(const struct jobopts *jo, enum jobopt id)
+{
+    const char *v = jo->value[id];
+
+    return v && jo->cmd == JOBOPTS_SBATCH && strcasecmp(v, "none") == 0 ? "/dev/null" : v;
+}
+
 bool jobopts_true(const struct jobopts *jo, enum jobopt id)
 {
     const char *v = jo->value[id];

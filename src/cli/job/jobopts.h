@@ -60,6 +60,8 @@ static inline const char *jobopts_get(const struct jobopts *jo, enum jobopt id)
 }
 /* Numbers of options that were checked as such; dflt when not given. */
 uint64_t jobopts_num(const struct jobopts *jo, enum jobopt id, uint64_t dflt);
+/* A file of a batch script's streams: "none" is /dev/null.  NULL: not given. */
+const char *jobopts_file(const struct jobopts *jo, enum jobopt id);
 /* --opt[=0|1]: false when not given. */
 bool jobopts_true(const struct jobopts *jo, enum jobopt id);
 

@@ -182,7 +182,7 @@ static bool show_special(struct strbuf *sb, const struct jobopts *jo, enum jobop
     case JO_ERROR:
     case JO_INPUT:
         if (jo->cmd == JOBOPTS_SBATCH)
-            show_path(sb, jo, value);
+            show_path(sb, jo, jobopts_file(jo, id));
         return jo->cmd == JOBOPTS_SBATCH;
     case JO_REQUEUE:
     case JO_NO_REQUEUE:

@@ -199,8 +199,14 @@ def test_output_and_error(c):
 
 
 def test_output_nowhere(c):
-    c.wait_end(c.sbatch("-o", "/dev/null", wrap="echo out"))
+    for word in ("/dev/null", "none", "NONE"):  # recorded in 63: no file "none"
+        job = c.sbatch("-o", word, wrap="echo out")
+        assert "StdOut=/dev/null\n" in c.run("scontrol", "show", "job", job).out
+        c.wait_end(job)
     assert not list(c.work.iterdir())
+    c.wait_end(c.sbatch("-i", "none", "-e", "None", wrap="cat; echo out; echo err >&2", env={"SBATCH_OUTPUT": "o.txt"}))
+    assert [f.name for f in c.work.iterdir()] == ["o.txt"] and (c.work / "o.txt").read_text() == "out\n"
+    assert "output              : /dev/null\n" in c.run("sbatch", "-v", "-o", "none", "--wrap=true", env={"SBATCH_TEST_ONLY": "1"}).err
 
 
 def test_output_below_a_file_fails_the_job(c):
