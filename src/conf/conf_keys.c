@@ -319,32 +319,41 @@ const char *conf_why(enum conf_table_id table, int key, const char *name)
     return "nothing here asks for it"; /* a test holds that there is a row */
 }
 
+#define BOOL_WORDS "yes, no, true, false, 1, 0"
+
 /* Options of kind ANY whose value is one of few words. */
 static const struct {
-    enum conf_key key;
+    enum conf_table_id table;
+    int key;
     const char *name, *words;
+    bool bare; /* the name alone means yes */
 } limited[] = {
-    { CONF_SCHEDULER_PARAMETERS, "bf_hetjob_prio", "min, avg, max" },
-    { CONF_SLURMCTLD_PARAMETERS, "max_dbd_msg_action", "discard, exit" },
-    { CONF_TASK_PLUGIN_PARAM, "Autobind", "none, threads, cores, sockets" },
+    { CONF_TBL_KEY, CONF_SCHEDULER_PARAMETERS, "bf_hetjob_prio", "min, avg, max", false },
+    { CONF_TBL_KEY, CONF_SLURMCTLD_PARAMETERS, "max_dbd_msg_action", "discard, exit", false },
+    { CONF_TBL_KEY, CONF_TASK_PLUGIN_PARAM, "Autobind", "none, threads, cores, sockets", false },
+    { CONF_TBL_KEY, CONF_TLS_PARAMETERS, "load_system_certificates", BOOL_WORDS, true },
+    { CONF_TBL_DBD, CONF_DBD_TLS_PARAMETERS, "load_system_certificates", BOOL_WORDS, true },
 };
 
 /* Is text one of the words of such an option?  Others take what they take themselves. */
-static int option_word(enum conf_table_id table, const struct conf_opt *o, const char *key,
-                       const char *text, size_t len, struct err *err)
+static int option_word(const struct conf_opt *o, const char *key, const char *text, size_t len,
+                       struct err *err)
 {
-    for (size_t i = 0; table == CONF_TBL_KEY && i < ARRAY_SIZE(limited); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(limited); i++) {
         const char *at = limited[i].words;
 
-        if ((int)limited[i].key != o->key || strcmp(limited[i].name, o->name) != 0)
+        if (limited[i].table != o->table || limited[i].key != o->key ||
+            strcmp(limited[i].name, o->name) != 0)
             continue;
+        if (!text && limited[i].bare)
+            return 0;
         for (size_t n; *at; at += n + strspn(at + n, ", ")) {
             n = strcspn(at, ",");
-            if (n == len && strncasecmp(at, text, len) == 0)
+            if (n == len && text && strncasecmp(at, text, len) == 0)
                 return 0;
         }
         return err_set(err, -EINVAL, "%s: %s=%.*s is none of %s", key, o->name, (int)MIN(len, 64),
-                       text, limited[i].words);
+                       text ? text : "", limited[i].words);
     }
     return 0;
 }
@@ -376,7 +385,7 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
             return r;
     }
     if (o->arg == CONF_ARG_ANY) {
-        int r = option_word(table, o, key_name, eq ? eq + 1 : "", eq ? len - name_len - 1 : 0, err);
+        int r = option_word(o, key_name, eq ? eq + 1 : NULL, eq ? len - name_len - 1 : 0, err);
 
         if (r < 0)
             return r;

@@ -42,14 +42,27 @@ static const struct own_files slurmd_files = { "slurmd_cert_file", "slurmd_cert_
 static const struct own_files dbd_files = { "dbd_cert_file", "dbd_cert_key_file", "dbd_cert.pem",
                                             "dbd_cert_key.pem" };
 
+/* The name alone means yes.  Whatever is no word for yes trusts nobody more. */
+static bool is_yes(const char *params, const char *word)
+{
+    static const char *const yes[] = { "", "yes", "true", "1" };
+    size_t len = 0;
+    const char *value = wordlist_option(params, word, &len);
+
+    for (size_t i = 0; value && i < ARRAY_SIZE(yes); i++)
+        if (strlen(yes[i]) == len && strncasecmp(value, yes[i], len) == 0)
+            return true;
+    return false;
+}
+
 /* own NULL: no certificate is shown. */
 static int fill_config(const char *conf_path, const char *params, const struct own_files *own,
                        struct tls_config *c)
 {
     size_t len = 0;
-    const char *value = wordlist_option(params, "load_system_certificates", &len);
+    const char *value;
 
-    c->system_certs = value && !(len >= 2 && strncasecmp(value, "no", 2) == 0);
+    c->system_certs = is_yes(params, "load_system_certificates");
     if (c->kind == TLS_AUTO) {
         c->any_server = true;
         c->need_cert = own != NULL;

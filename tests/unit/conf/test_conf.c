@@ -301,6 +301,9 @@ static const struct {
     { "SchedulerParameters=bf_hetjob_prio=foo,bf_hetjob_prio=AVG,sched_min_interval=abc\n",
       "slurm.conf:3: error: SchedulerParameters: bf_hetjob_prio=foo is none of min, avg, max\n"
       "slurm.conf:3: error: SchedulerParameters: sched_min_interval=abc is not a number\n" },
+    { "TLSParameters=load_system_certificates=maybe,load_system_certificates\n",
+      "slurm.conf:3: error: TLSParameters: load_system_certificates=maybe is none of yes, no, "
+      "true, false, 1, 0\n" },
     { "SlurmctldParameters=zebra\n",
       "slurm.conf:3: warning: SlurmctldParameters: unknown option zebra\n" },
     { "SchedulerParameters=bf_continue\n",

@@ -64,6 +64,31 @@ static void test_named(void **state)
     tls_config_done(&t);
 }
 
+static void test_system_certificates(void **state)
+{
+    static const struct {
+        const char *params;
+        bool wanted;
+    } rows[] = {
+        { "load_system_certificates", true },       { "load_system_certificates=True", true },
+        { "load_system_certificates=1", true },     { "load_system_certificates=false", false },
+        { "load_system_certificates=0", false },    { "load_system_certificates=maybe", false },
+        { "load_system_certificates=yesno", false }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = NULL;
+        struct tls_config t;
+        int r = asprintf(&text, "TLSType=tls/s2n\nTLSParameters=%s", rows[i].params);
+        _cleanup_(conf_free) struct conf *c = conf_with_lines(r < 0 ? "" : text);
+
+        assert_int_equal(conf_tls(c, CONF_TLS_COMMAND, &t), 0);
+        assert_int_equal(t.system_certs, rows[i].wanted);
+        tls_config_done(&t);
+    }
+}
+
 static void test_auto(void **state)
 {
     _cleanup_(conf_free) struct conf *c = conf_with_lines("TLSType=tls/auto");
@@ -176,7 +201,7 @@ int main(void)
         cmocka_unit_test(test_none),  cmocka_unit_test(test_files),
         cmocka_unit_test(test_named), cmocka_unit_test(test_auto),
         cmocka_unit_test(test_restd), cmocka_unit_test(test_owner_and_crl),
-        cmocka_unit_test(test_dbd),
+        cmocka_unit_test(test_dbd),   cmocka_unit_test(test_system_certificates),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
