@@ -254,13 +254,19 @@ int cli_connect_any_dbd(struct cli *c, struct client **ret_client, struct err *e
     return dial_dbd_once(&d, ret_client, err);
 }
 
-void cli_say_dbd_is_away(struct cli *c, int r)
+bool cli_err_tells_more(struct cli *c, int r, const struct err *err)
+{
+    return err->text[0] && (r == -EACCES || r == -EPROTO || r == -EPROTONOSUPPORT ||
+                            ((r == -EPIPE || r == -ECONNRESET) && conf_use_tls(cli_conf(c))));
+}
+
+void cli_say_dbd_is_away(struct cli *c, int r, const struct err *err)
 {
     const char *host = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_HOST);
     unsigned port = (unsigned)conf_num(cli_conf(c), CONF_ACCOUNTING_STORAGE_PORT);
 
     cli_error("_open_persist_conn: failed to open persistent connection to host:%s:%u: %s", host,
-              port, strerror(-r));
+              port, cli_err_tells_more(c, r, err) ? err->text : strerror(-r));
     cli_error("Sending PersistInit msg: %s", strerror(-r));
 }
 
@@ -283,7 +289,7 @@ struct client *cli_connect_acct_or_die(struct cli *c)
     }
     r = dial_dbd_once(&d, &client, &err);
     if (r < 0) {
-        cli_say_dbd_is_away(c, r);
+        cli_say_dbd_is_away(c, r, &err);
         if (strcmp(c->program, "sreport") == 0)
             cli_fatal("Problem connecting to the database: %s", strerror(-r));
         if (strcmp(c->program, "sacctmgr") != 0)

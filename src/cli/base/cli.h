@@ -81,8 +81,11 @@ struct client *cli_connect_acct_or_die(struct cli *c);
 /* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1), once.  -ENOENT:
  * there is none. */
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err);
+/* Was there an answer at the other end, or a mistake at this one, which err tells better than the
+ * errno?  Else nobody answered. */
+bool cli_err_tells_more(struct cli *c, int r, const struct err *err);
 /* On stderr: AccountingStorageHost could not be reached, for the reason r (-errno). */
-void cli_say_dbd_is_away(struct cli *c, int r);
+void cli_say_dbd_is_away(struct cli *c, int r, const struct err *err);
 /* ... the first of both that answers, once. */
 int cli_connect_any_dbd(struct cli *c, struct client **ret_client, struct err *err);
 /* Does slurmdbd keep the accounting? */

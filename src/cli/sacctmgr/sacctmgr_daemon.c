@@ -46,7 +46,7 @@ static void ask_daemon(struct smgr *s, struct service *v, unsigned which)
         r = client_call(c, OP_PING, &req.base, NULL);
     v->up = r == 0;
     if (r < 0 && which == 0 && cli_acct_is_dbd(&s->cli))
-        cli_say_dbd_is_away(&s->cli, r);
+        cli_say_dbd_is_away(&s->cli, r, &v->err);
     v->latency_us = now_mono_us() - start;
     client_free(c);
 }
@@ -276,7 +276,7 @@ static bool dbd_answers(struct smgr *s)
 
     if (r < 0) {
         (void)fflush(stdout); /* in the order it was said */
-        cli_say_dbd_is_away(&s->cli, r);
+        cli_say_dbd_is_away(&s->cli, r, &err);
         cli_error("Sending PersistInit msg: %s", strerror(-r)); /* for the request, too */
     }
     return r == 0;

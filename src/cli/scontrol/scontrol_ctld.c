@@ -93,6 +93,8 @@ static struct ping ping_one(struct scontrol *s, const char *host, size_t index, 
     int r = alone ? cli_connect_once(&s->cli, &c, &err)
                   : cli_connect_host(&s->cli, index, PING_TIMEOUT_MS, &c, &err);
 
+    if (r < 0 && cli_err_tells_more(&s->cli, r, &err))
+        cli_error("%s: %s", host, err.text);
     p.up = r >= 0 && client_call(c, OP_PING, &request.base, &answer) >= 0;
     if (p.up) {
         ping_text(PB_AS(ping_reply, answer), &p.said);

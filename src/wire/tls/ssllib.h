@@ -29,6 +29,7 @@
     X(SSL_CTX_set_ciphersuites)                                                                    \
     X(SSL_CTX_set_verify)                                                                          \
     X(SSL_CTX_get_cert_store)                                                                      \
+    X(SSL_CTX_get0_certificate)                                                                    \
     X(SSL_CTX_set_default_verify_paths)                                                            \
     X(SSL_CTX_use_certificate)                                                                     \
     X(SSL_CTX_use_PrivateKey)                                                                      \
@@ -107,6 +108,11 @@
     X(X509_CRL_free)                                                                               \
     X(PEM_read_bio_X509_CRL)                                                                       \
     X(X509_STORE_add_cert)                                                                         \
+    X(X509_STORE_CTX_new_ex)                                                                       \
+    X(X509_STORE_CTX_init)                                                                         \
+    X(X509_STORE_CTX_get_error)                                                                    \
+    X(X509_STORE_CTX_free)                                                                         \
+    X(X509_verify_cert)                                                                            \
     X(X509_verify_cert_error_string)                                                               \
     X(X509_EXTENSION_free)                                                                         \
     X(X509V3_EXT_conf_nid)                                                                         \

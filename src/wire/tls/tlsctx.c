@@ -124,7 +124,7 @@ static int use_chain(struct tls_ctx *ctx, BIO *bio, const char *path, struct err
     if (r == 0 && (days < 0 || secs < 0))
         r = err_set(err, -EKEYEXPIRED, "%s: the certificate has expired", path);
     else if (r == 0 && days < EXPIRES_SOON_DAYS)
-        log_info("%s: the certificate expires in %d days", path, days);
+        log_info("%s: the certificate expires in %d %s", path, days, days == 1 ? "day" : "days");
     while (r == 0 && (x = ctx->lib->PEM_read_bio_X509(bio, NULL, NULL, NULL)))
         if (ctx->lib->SSL_CTX_ctrl(ctx->ssl, SSL_CTRL_CHAIN_CERT, 0, x) != 1) /* it takes x */
             r = err_set(err, -EINVAL, "%s: %s", path, ssllib_reason(ctx->lib));
@@ -180,6 +180,26 @@ static int make_own_pair(struct tls_ctx *ctx, struct err *err)
     return r;
 }
 
+/* Whoever trusts the same authorities as we do refuses our certificate: said, for those at the other
+ * end may trust more. */
+static void warn_unsigned(const struct tls_ctx *ctx, const struct tls_config *c)
+{
+    const struct ssllib *lib = ctx->lib;
+    X509_STORE_CTX *check = lib->X509_STORE_CTX_new_ex(ssllib_context(sslfew_context), NULL);
+    STACK_OF(X509) *between = NULL;
+
+    (void)lib->SSL_CTX_ctrl(ctx->ssl, SSL_CTRL_GET_CHAIN_CERTS, 0, &between); /* always 1 */
+    if (check &&
+        lib->X509_STORE_CTX_init(check, lib->SSL_CTX_get_cert_store(ctx->ssl),
+                                 lib->SSL_CTX_get0_certificate(ctx->ssl), between) == 1 &&
+        lib->X509_verify_cert(check) != 1)
+        log_error("%s: peers that trust %s alone refuse this certificate: %s", c->cert_file,
+                  c->ca_file,
+                  lib->X509_verify_cert_error_string(lib->X509_STORE_CTX_get_error(check)));
+    lib->X509_STORE_CTX_free(check); /* takes NULL */
+    lib->ERR_clear_error();
+}
+
 static int load_files(struct tls_ctx *ctx, const struct tls_config *c, struct err *err)
 {
     int r = 0;
@@ -196,6 +216,8 @@ static int load_files(struct tls_ctx *ctx, const struct tls_config *c, struct er
         r = load_file(ctx, c, c->cert_file, false, use_chain, err);
     if (r == 0 && c->key_file)
         r = load_file(ctx, c, c->key_file, true, use_key, err);
+    if (r == 0 && c->ca_file && c->cert_file)
+        warn_unsigned(ctx, c);
     return r;
 }
 

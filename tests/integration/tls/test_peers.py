@@ -1,10 +1,12 @@
 """Who is let in: peers of another authority, expired, without a certificate or without TLS are not."""
 
+import re
 import socket
 import ssl
 
 import pytest
 
+from accounting import Dbd, conf_of, storage_of
 from conftest import wait_until
 from pki import Authority
 from test_tls import CONF, token
@@ -170,6 +172,47 @@ def test_plain_callers(halves, make_cluster, tmp_path):
         with pytest.raises(ConnectionResetError):  # or the end of the connection
             if s.recv(100) == b"":
                 raise ConnectionResetError
+
+
+@pytest.mark.parametrize("mistake,words", [
+    ("no TLSType", "This daemon takes encrypted connections only (TLSType)"),
+    ("another authority", "TLS: the certificate of the peer is refused: self-signed certificate in certificate chain"),
+    ("no authority", "ca_cert.pem cannot be read: No such file or directory"),
+])
+def test_accounting_and_ping_say_why(halves, pki, tmp_path, mistake, words):
+    """Commands that have a sentence of their own for a slurmdbd that is away, or no sentence, tell the reason too."""
+    (tmp_path / "dbd").mkdir()
+    dbd = Dbd(tmp_path / "dbd", storage_of("sqlite", tmp_path / "dbd"), halves.dir / "etc" / "slurm.key",
+              conf="TLSType=tls/openssl\nAuthAltTypes=auth/jwt")
+    pki.install(dbd.dir, "dbd")
+    dbd.start()
+    other = tmp_path / "other"
+    other.mkdir()
+    text = halves.conf_text() + conf_of(dbd)
+    (other / "slurm.conf").write_text(text.replace("TLSType=tls/openssl\n", "") if mistake == "no TLSType" else text)
+    if mistake == "another authority":
+        (other / "ca_cert.pem").write_text(Authority(tmp_path / "stranger", "stranger").cert.read_text())
+    env = {**token(halves), "SLURM_CONF": str(other / "slurm.conf")}
+    try:
+        for command in (["sacct"], ["sacctmgr", "show", "cluster"], ["sacctmgr", "ping"], ["sreport", "cluster", "utilization"]):
+            first = halves.refused(*command, env=env).split("\n")[0]
+            assert first.startswith(f"{command[0]}: error: _open_persist_conn: failed to open persistent connection to host:")
+            assert first.endswith(words), command
+        done = halves.run("scontrol", "ping", env=env, check=False)
+        assert done.rc == 1 and done.out.endswith(" is DOWN\n")
+        assert re.fullmatch(f"scontrol: error: [^ ]+: .*{re.escape(words)}\n", done.err)
+    finally:
+        dbd.stop()
+
+
+def test_own_certificate_of_another_authority(halves, pki, tmp_path):
+    """A daemon that nobody who trusts what it trusts will believe says so."""
+    etc = halves.conf.parent
+    words = f"{etc}/ctld_cert.pem: peers that trust {etc}/ca_cert.pem alone refuse this certificate: "
+    assert words not in log_of(halves, "slurmctld")
+    Authority(tmp_path / "stranger", "stranger").pair(etc, "ctld")
+    halves.run("scontrol", "reconfigure")
+    assert words + "unable to get local issuer certificate" in log_of(halves, "slurmctld")
 
 
 def test_encrypted_caller_of_a_plain_cluster(make_cluster, pki):
