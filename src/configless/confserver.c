@@ -7,6 +7,7 @@
 
 #include <arpa/nameser.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
 #include <stdio.h>
@@ -140,15 +141,19 @@ int confserver_read_answer(const uint8_t *answer, size_t len, struct confservers
     return 0;
 }
 
-int confserver_from_dns(struct confservers *ret)
+int confserver_from_dns(struct confservers *ret, struct err *err)
 {
     _cleanup_free_ uint8_t *answer = malloc(ANSWER_MAX);
-    int len;
+    int len, r;
 
     if (!answer)
-        return -ENOMEM;
+        return err_nomem(err);
     len = res_search("_slurmctld._tcp", ns_c_in, ns_t_srv, answer, (int)ANSWER_MAX);
-    if (len < 0)
-        return -ENOENT;
-    return confserver_read_answer(answer, MIN((size_t)len, (size_t)ANSWER_MAX), ret);
+    if (len < 0 && h_errno == TRY_AGAIN)
+        return err_set(err, -EAGAIN, "no name server answers for _slurmctld._tcp (SRV)");
+    r = len < 0 ? -ENOENT
+                : confserver_read_answer(answer, MIN((size_t)len, (size_t)ANSWER_MAX), ret);
+    return r == -EBADMSG ? err_set(err, r, "what DNS says of _slurmctld._tcp (SRV) cannot be read")
+           : r < 0       ? err_set(err, r, "DNS has no SRV record _slurmctld._tcp")
+                         : 0;
 }

@@ -24,8 +24,9 @@ struct confservers {
 int confserver_parse(const char *text, struct confservers *ret, struct err *err);
 
 /* The SRV records of _slurmctld._tcp in the domain of this host, the lowest priority first.
- * -ENOENT: there are none. */
-int confserver_from_dns(struct confservers *ret);
+ * Errors: -ENOENT there are none, -EAGAIN no name server answers, -EBADMSG its answer cannot be
+ * read. */
+int confserver_from_dns(struct confservers *ret, struct err *err);
 
 /* The same from the answer of a name server.  Errors: -EBADMSG, -ENOENT. */
 int confserver_read_answer(const uint8_t *answer, size_t len, struct confservers *ret);

@@ -32,7 +32,7 @@ static int find_servers(const char *given, struct confservers *ret, struct err *
         _res.retrans = DNS_TRY_S;
         _res.retry = 1;
     }
-    return confserver_from_dns(ret);
+    return confserver_from_dns(ret, err);
 }
 
 /* The cluster's key, where this user may read it; else a token, sackd of this host, or munge. */
@@ -108,8 +108,10 @@ int main(int argc, char **argv)
         return STATUS_FAILED;
     }
     r = find_servers(argc > 2 ? argv[2] : NULL, &servers, &err);
-    if (r == -ENOENT)
+    if (argc == 2 && r < 0) {
+        (void)puts(err.text); /* likewise */
         return STATUS_NOBODY;
+    }
     if (r == 0)
         r = fetch_conf(argv[1], &servers, &path, &err);
     if (r < 0) {

@@ -130,12 +130,14 @@ static struct conffetch fetch_of(const struct sackd *d, int timeout_ms)
 
 static int find_servers(struct sackd *d, struct err *err)
 {
+    int r;
+
     if (d->conf_server)
         return confserver_parse(d->conf_server, &d->servers, err);
-    if (confserver_from_dns(&d->servers) < 0)
-        return err_set(err, -ENOENT,
-                       "there is no --conf-server, and DNS has no SRV record _slurmctld._tcp");
-    return 0;
+    r = confserver_from_dns(&d->servers, err);
+    if (r < 0)
+        err_prefix(err, "there is no --conf-server");
+    return r;
 }
 
 static int configure_daemon(void *ctx, struct err *err)
@@ -146,7 +148,7 @@ static int configure_daemon(void *ctx, struct err *err)
     char link[4096];
     int r = find_servers(d, err);
 
-    if (r == 0)
+    if (r == 0 || r == -EAGAIN) /* DNS is asked again until it answers */
         r = hostfiles_find(NULL, d->key_option, d->ca_option, &d->host, err);
     if (r < 0)
         return r;
@@ -181,6 +183,14 @@ static void rest_after(const struct err *err, struct err *told, unsigned *second
     *seconds = MIN(2 * *seconds, BACKOFF_MAX_S);
 }
 
+static int ask_once(struct sackd *d, struct conffetch *fetch, Pst__ConfBundle **ret,
+                    struct err *err)
+{
+    int r = d->servers.n ? 0 : find_servers(d, err);
+
+    return r < 0 ? r : conffetch_once(fetch, ret, err);
+}
+
 /* The first configuration; what does not get better by waiting ends the daemon. */
 static int fetch_first(struct sackd *d, struct err *err)
 {
@@ -190,7 +200,7 @@ static int fetch_first(struct sackd *d, struct err *err)
     unsigned seconds = 1;
     int r;
 
-    while ((r = conffetch_once(&fetch, &b, err)) < 0 && !conffetch_is_final(r))
+    while ((r = ask_once(d, &fetch, &b, err)) < 0 && !conffetch_is_final(r))
         rest_after(err, &told, &seconds);
     d->encrypted = fetch.encrypted;
     if (r == 0) {

@@ -129,7 +129,8 @@ static int fetch_path(const char *servers, const char *folder, char **ret_path, 
     if (r < 0)
         return err_set(err, -EHOSTUNREACH, "cannot run %.255s: %s", program, strerror(-r));
     if (status == STATUS_NOBODY && !servers)
-        return take_default(ret_path, err);
+        return err_set(err, -ENOENT, "%s: cannot be read: %s; SLURM_CONF_SERVER is not set; %s",
+                       conf_default_path(), strerror(ENOENT), text);
     if (status != 0 || text[0] != '/')
         return err_set(err, -EHOSTUNREACH, "%s", text[0] ? text : "penstock-fetch failed");
     *ret_path = TAKE_PTR(text);

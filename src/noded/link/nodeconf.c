@@ -49,22 +49,21 @@ struct nodeconf {
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Which servers to ask; 0: the node has files of its own. */
+/* Which servers to ask, none: those of DNS; 0: the node has files of its own. */
 static int find_servers(const struct noded *d, struct confservers *ret, struct err *err)
 {
     const char *given = d->opt->conf_server;
-    int r;
 
     if (given) {
-        r = confserver_parse(given, ret, err);
+        int r = confserver_parse(given, ret, err);
+
         if (r < 0)
             err_prefix(err, "--conf-server");
         return r < 0 ? r : 1;
     }
     if (d->opt->common.conf_path || access(conf_own_path(), F_OK) == 0 || getenv("SLURM_CONF"))
         return 0;
-    r = confserver_from_dns(ret);
-    return r == -ENOENT || r == -EBADMSG ? 0 : r < 0 ? err_nomem(err) : 1;
+    return 1; /* DNS is asked, with patience */
 }
 
 static int remember_bundle(struct nodeconf *nc, const Pst__ConfBundle *b)
@@ -156,6 +155,17 @@ static void rest_until_next(unsigned *backoff_ms)
     *backoff_ms = MIN(2 * *backoff_ms, BACKOFF_MAX_MS);
 }
 
+static int ask_once(struct nodeconf *nc, struct conffetch *fetch, Pst__ConfBundle **ret,
+                    struct err *err)
+{
+    int r = nc->servers.n ? 0 : confserver_from_dns(&nc->servers, err);
+
+    if (r == 0)
+        return conffetch_once(fetch, ret, err);
+    err_prefix(err, "there is neither --conf-server nor %s", conf_own_path());
+    return r;
+}
+
 /* Ask until a controller answers, or the cache does. */
 static int get_conf(struct noded *d, struct nodeconf *nc, struct err *err)
 {
@@ -171,7 +181,7 @@ static int get_conf(struct noded *d, struct nodeconf *nc, struct err *err)
 
     for (;;) {
         Pst__ConfBundle *b = NULL;
-        int r = conffetch_once(&fetch, &b, err);
+        int r = ask_once(nc, &fetch, &b, err);
 
         if (r == 0) {
             r = use_fetched(d, nc, b, err);
@@ -185,6 +195,8 @@ static int get_conf(struct noded *d, struct nodeconf *nc, struct err *err)
             err->text[0] = '\0';
             return 0;
         }
+        if (d->opt->print || (r == -ENOENT && !nc->servers.n))
+            return r; /* a person waits; or DNS knows no controller, and says so */
         if (strcmp(said.text, err->text) != 0)
             log_error("%s; %s; trying on", err->text, cached.text);
         said = *err;
@@ -194,7 +206,7 @@ static int get_conf(struct noded *d, struct nodeconf *nc, struct err *err)
 
 int nodeconf_begin(struct noded *d, struct err *err)
 {
-    struct confservers servers;
+    struct confservers servers = { .n = 0 };
     int r = find_servers(d, &servers, err);
 
     if (r <= 0)
