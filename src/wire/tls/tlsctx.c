@@ -180,8 +180,8 @@ static int make_own_pair(struct tls_ctx *ctx, struct err *err)
     return r;
 }
 
-/* Whoever trusts the same authorities as we do refuses our certificate: said, for those at the other
- * end may trust more. */
+/* Whoever trusts the same authorities as we do refuses our certificate: said, for those at the
+ * other end may trust more. */
 static void warn_unsigned(const struct tls_ctx *ctx, const struct tls_config *c)
 {
     const struct ssllib *lib = ctx->lib;

@@ -93,7 +93,8 @@ def up(make_cluster, dns, tmp_path):
         """A host with a /run that its daemons leave things in."""
         run = tmp_path / name
         run.mkdir(exist_ok=True)
-        return ["unshare", "-m", "sh", "-c", f"mount --bind {resolv} /etc/resolv.conf && mount --bind {run} /run && exec \"$@\"", "sh", *argv]
+        mounts = f"mount --bind {resolv} /etc/resolv.conf && mount --bind {run} /run"
+        return ["unshare", "-m", "sh", "-c", f"{mounts} && exec \"$@\"", "sh", *argv]
 
     def env(name):
         return {k: v for k, v in node_env(c, name).items() if k != "RUNTIME_DIRECTORY"}
