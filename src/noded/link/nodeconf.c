@@ -224,6 +224,11 @@ int nodeconf_begin(struct noded *d, struct err *err)
     return r;
 }
 
+const struct confservers *nodeconf_servers(const struct noded *d)
+{
+    return d->nodeconf ? &d->nodeconf->servers : NULL;
+}
+
 int nodeconf_set_key(const struct noded *d, struct conf *conf)
 {
     const char *key = d->nodeconf ? d->nodeconf->host.path[HOSTFILE_KEY] : NULL;

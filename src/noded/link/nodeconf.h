@@ -17,6 +17,10 @@ struct nodeconf *nodeconf_free(struct nodeconf *nc); /* always NULL */
 /* Give up launches that wait for a configuration. */
 void nodeconf_close(struct noded *d);
 
+/* Who was asked for the configuration, and may lead by now.  NULL: the node has files of its own. */
+struct confservers;
+const struct confservers *nodeconf_servers(const struct noded *d);
+
 /* Let a configuration that was loaded from the cache use the key of this host.  -ENOMEM. */
 int nodeconf_set_key(const struct noded *d, struct conf *conf);
 

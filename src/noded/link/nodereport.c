@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "configless/confserver.h"
 #include "daemon/dmntarget.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/watts.h"
@@ -712,12 +713,33 @@ static void on_request(void *ctx, const struct frame *frame)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* Behind the controllers of the configuration: whoever was asked for it.  A controller that has
+ * moved since is there, and hands out the configuration that says so.  The new number. */
+static size_t add_servers(const struct noded *d, struct client_target *targets, size_t n)
+{
+    const struct confservers *servers = nodeconf_servers(d);
+
+    for (size_t i = 0; n && servers && i < servers->n; i++) {
+        const struct confserver *s = &servers->list[i];
+        bool known = false;
+
+        for (size_t k = 0; k < n && !known; k++)
+            known = targets[k].port == s->port && strcmp(targets[k].host, s->host) == 0;
+        if (known)
+            continue;
+        targets[n] = targets[0];
+        targets[n].host = s->host;
+        targets[n++].port = s->port;
+    }
+    return n;
+}
+
 static int make_dialer(struct reporter *r)
 {
     static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
     const struct conf *c = r->d->conf;
-    struct client_target targets[8];
-    const char *addrs[ARRAY_SIZE(targets)];
+    const char *addrs[8];
+    struct client_target targets[ARRAY_SIZE(addrs) + CONFSERVER_MAX];
     size_t n = conf_ctld_addrs(c, addrs, ARRAY_SIZE(addrs));
 
     for (size_t i = 0; i < n; i++) {
@@ -730,6 +752,7 @@ static int make_dialer(struct reporter *r)
         t->controller_key = nodekey_controller(r->d);
         t->may_relearn = nodekey_may_relearn(r->d);
     }
+    n = add_servers(r->d, targets, n);
     return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
 }
 

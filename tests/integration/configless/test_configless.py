@@ -272,6 +272,27 @@ def test_controllers_are_tried_in_turn(up):
     c.wait_nodes(names=["node1"])
 
 
+def test_controller_that_moves(make_cluster):
+    """Nodes that were told both addresses find it at the other one, with the configuration that says so."""
+    c = make_cluster(nodes=1, conf="SlurmctldParameters=enable_configless\nMessageTimeout=5\nPrologFlags=Alloc\nProlog=prolog.sh\n"
+                                   "CommunicationParameters=NoCtldInAddrAny", start=False)
+    set_prolog(c, "before")
+    c.start_ctld()
+    start_node(c, "node1", server=f"127.0.0.1:{c.port},127.0.0.2:{c.port}")
+    c.wait_nodes()
+    kept = c.sbatch(wrap="sleep 60")
+    c.wait_state(kept, "RUNNING")
+    assert c.ctld.stop() == 0
+    c.write_conf(c.conf_text().replace("(127.0.0.1)", "(127.0.0.2)"))
+    set_prolog(c, "after")
+    c.start_ctld()
+    job = c.sbatch(wrap="true")
+    c.wait_end(job)
+    assert (c.work / f"prolog.{job}.node1").read_text() == "after\n"
+    assert "(127.0.0.2)" in (cache(c, "node1") / "current" / "slurm.conf").read_text()
+    assert c.state(kept) == "RUNNING"
+
+
 def test_dynamic_node(make_cluster):
     c = make_cluster(start=False, nodes=1, conf="SlurmctldParameters=enable_configless\nMaxNodeCount=4\n")
     c.start_ctld()
