@@ -17,7 +17,7 @@ struct nodeconf *nodeconf_free(struct nodeconf *nc); /* always NULL */
 /* Give up launches that wait for a configuration. */
 void nodeconf_close(struct noded *d);
 
-/* Who was asked for the configuration, and may lead by now.  NULL: the node has files of its own. */
+/* Who was asked for the configuration, and may lead by now.  NULL: the node has its own files. */
 struct confservers;
 const struct confservers *nodeconf_servers(const struct noded *d);
 
