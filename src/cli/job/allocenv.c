@@ -88,11 +88,11 @@ static uint32_t *node_cpus(const Pst__Alloc *alloc, size_t *ret_n)
     return cpus;
 }
 
-/* The tasks of a job on n nodes; 0: it did not say. */
+/* The tasks of a job on n nodes, one on each at least; 0: it did not say. */
 static uint32_t count_tasks(const Pst__JobRecord *job, size_t n)
 {
     if (job->has_num_tasks)
-        return job->num_tasks;
+        return MAX(job->num_tasks, (uint32_t)n);
     return job->has_ntasks_per_node ? job->ntasks_per_node * (uint32_t)n : 0;
 }
 

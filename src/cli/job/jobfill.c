@@ -177,6 +177,11 @@ static void fill_geometry(const struct jobopts *jo, Pst__JobRecord *job, uint32_
         tasks_of_geometry(job, nodes);
 }
 
+static bool counts_nodes(const struct jobopts *jo, enum jobopt features)
+{
+    return jobopts_has(jo, features) && strchr(jo->value[features], '*');
+}
+
 /* Every hint but multithread asks for one thread of each core, memory_bound for one core of each
  * socket.  What is asked for in numbers counts, not the hint. */
 static void apply_hint(Pst__JobRecord *job)
@@ -194,13 +199,16 @@ static void apply_hint(Pst__JobRecord *job)
     }
 }
 
-/* Without a count of nodes, the named ones are how many the job wants. */
-static uint32_t nodes_of_list(Pst__JobRecord *job, uint32_t min, size_t named)
+/* Without a count of nodes, the named ones are how many the job wants; nodes that a constraint
+ * counts come beside them. */
+static uint32_t nodes_of_list(const struct jobopts *jo, Pst__JobRecord *job, uint32_t min,
+                              size_t named)
 {
     if (min || named < 2 || (job->has_num_tasks && job->num_tasks < named))
         return min;
     job->min_nodes = job->max_nodes = (uint32_t)named;
-    job->has_min_nodes = job->has_max_nodes = true;
+    job->has_min_nodes = true;
+    job->has_max_nodes = !counts_nodes(jo, JO_CONSTRAINT);
     return (uint32_t)named;
 }
 
@@ -245,9 +253,8 @@ static int fill_task_nodes(Pst__JobRecord *job, struct err *err)
 /* More nodes than --nodes says. */
 static bool may_get_more(const struct jobopts *jo)
 {
-    return jobopts_has(jo, JO_SPREAD_JOB) ||
-           (jobopts_has(jo, JO_CONSTRAINT) && strchr(jo->value[JO_CONSTRAINT], '*')) ||
-           (jobopts_has(jo, JO_PREFER) && strchr(jo->value[JO_PREFER], '*'));
+    return jobopts_has(jo, JO_SPREAD_JOB) || counts_nodes(jo, JO_CONSTRAINT) ||
+           counts_nodes(jo, JO_PREFER);
 }
 
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
@@ -285,7 +292,7 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     if (status == 0)
         status = jobnodes_fold(&job->exc_nodes, NULL);
     if (status == 0)
-        min = nodes_of_list(job, min, named);
+        min = nodes_of_list(jo, job, min, named);
     /* of nodes whose number is not known yet, tasks are counted later */
     if (job->has_ntasks_per_node && !job->has_num_tasks && !(max > min) && !may_get_more(jo)) {
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);

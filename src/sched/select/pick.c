@@ -66,7 +66,7 @@ static bool set_goal(struct pick *p, const struct calt *a)
     if (counted > BITMAP_MAX_BITS)
         return false;
     p->min = MAX(k->min_nodes, named_and_counted(p, a, (uint32_t)counted));
-    p->max = k->max_nodes ? MAX(k->max_nodes, (uint32_t)counted) : UINT32_MAX;
+    p->max = k->max_nodes ? k->max_nodes : UINT32_MAX;
     if (!p->no_part_limit && !(k->flags & SHAPE_ANY_PART_SIZE)) {
         p->min = MAX(p->min, p->part->min_nodes);
         p->max = MIN(p->max, p->part->max_nodes);

@@ -305,6 +305,13 @@ static void test_nodes(void **state)
     assert_false(job.has_min_nodes);
     assert_int_equal(job.num_tasks, 3);
     pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-w n[1-3]", &job, NULL), 0);
+    assert_int_equal(job.max_nodes, 3);
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "-w n[1-3] -C [a*1&b*1]", &job, NULL), 0);
+    assert_int_equal(job.min_nodes, 3);
+    assert_false(job.has_max_nodes); /* those that are counted come beside them */
+    pb_done(&job.base);
     assert_int_equal(fill(JOBOPTS_SBATCH, "-B 2:*:1 --exclusive=topo", &job, NULL), 0);
     assert_int_equal(job.sockets_per_node, 2);
     assert_false(job.has_cores_per_socket);
