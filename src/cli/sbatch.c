@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "base/hostlist.h"
 #include "cli/base/cli.h"
 #include "cli/job/clifilter.h"
 #include "cli/job/jobenvlist.h"
@@ -338,6 +339,48 @@ static int wait_for_job(struct sbatch *s, struct client *client, uint32_t job_id
     }
 }
 
+/* When a job with components would start: each is tried as a job of its own, and the last of them
+ * tells.  Returns the exit status. */
+static int test_components(struct sbatch *s, struct client *client, Pst__SubmitRequest *req)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    _cleanup_free_ char *nodes = NULL;
+    size_t n = req->n_components;
+    int64_t start_us = 0;
+    uint32_t job_id = 0, cpus = 0;
+    struct err err = { .text = "" };
+    char when[64];
+
+    check_mem_or_die(hostlist_new(&all));
+    req->n_components = 0;
+    for (size_t k = 0; k <= n; k++) {
+        ProtobufCMessage *msg = NULL;
+        const Pst__SubmitReply *reply;
+        int r;
+
+        req->job = k ? req->components[k - 1]->job : req->job;
+        r = client_call(client, OP_JOB_SUBMIT, &req->base, &msg);
+        if (r < 0) {
+            print_refusal(s, client, r);
+            return cli_error_status();
+        }
+        reply = PB_AS(submit_reply, msg);
+        submit_print_messages(reply->message);
+        job_id = k ? job_id : reply->job_id;
+        start_us = MAX(start_us, reply->start_us);
+        cpus += reply->cpus;
+        if (reply->nodes && hostlist_push_list(all, reply->nodes, &err) < 0)
+            cli_die(CLI_EXIT_FAILED, "the controller's answer: %s", err.text);
+        protobuf_c_message_free_unpacked(msg, NULL);
+    }
+    hostlist_sort(all);
+    hostlist_uniq(all);
+    check_mem_or_die(hostlist_fold(all, &nodes));
+    time_fmt_stamp(start_us, "Unknown", now_us(), when, sizeof(when));
+    cli_info("Job %u to start at %s a using %u processors on %s", job_id, when, cpus, nodes);
+    return 0;
+}
+
 static int submit_job(struct sbatch *s)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
@@ -353,6 +396,8 @@ static int submit_job(struct sbatch *s)
     build_request(s, &req, &job);
     submit_choose_cluster(&s->cli, &found, &req);
     client = cli_connect_or_die(&s->cli, FAILED_WHAT);
+    if (req.test_only && req.n_components)
+        return test_components(s, client, &req);
     r = client_call(client, OP_JOB_SUBMIT, &req.base, &msg);
     if (r < 0) {
         print_refusal(s, client, r);

@@ -299,16 +299,14 @@ static void print_refusal(const char *text, int code)
     (void)fprintf(stderr, "allocation failure: %s\n", slurm_err_text(code));
 }
 
-static int test_only(struct srun *s, Pst__SubmitRequest *req)
+/* When a component, or the job, would start. */
+static int test_component(struct client *client, Pst__SubmitRequest *req)
 {
-    struct client *client = cli_connect_or_die(&s->cli, ALLOC_WHAT);
     ProtobufCMessage *msg = NULL;
     const Pst__SubmitReply *reply;
     char when[64];
-    int r;
+    int r = client_call(client, OP_JOB_SUBMIT, &req->base, &msg);
 
-    req->test_only = req->has_test_only = true;
-    r = client_call(client, OP_JOB_SUBMIT, &req->base, &msg);
     if (r == -EREMOTEIO) {
         const char *text = NULL;
         int code = client_error(client, &text);
@@ -326,8 +324,24 @@ static int test_only(struct srun *s, Pst__SubmitRequest *req)
              reply->job_id, when, reply->cpus, reply->nodes ? reply->nodes : "",
              reply->partition ? reply->partition : "");
     protobuf_c_message_free_unpacked(msg, NULL);
-    client_free(client);
     return 0;
+}
+
+static int test_only(struct srun *s, Pst__SubmitRequest *req)
+{
+    struct client *client = cli_connect_or_die(&s->cli, ALLOC_WHAT);
+    size_t n = req->n_components;
+    int status;
+
+    req->test_only = req->has_test_only = true;
+    req->n_components = 0; /* each is tried as a job of its own */
+    status = test_component(client, req);
+    for (size_t k = 0; k < n && status == 0; k++) {
+        req->job = req->components[k]->job;
+        status = test_component(client, req);
+    }
+    client_free(client);
+    return status;
 }
 
 static void take_reply(struct srun *s, Pst__StepReply *reply)

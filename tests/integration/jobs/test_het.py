@@ -335,3 +335,15 @@ def test_step_of_plain_job(c):
     assert done.rc == 1 and "Allocation failure of 1 nodes: job size of 1, already allocated 1 nodes" in done.err
     done = c.run("srun", "--het-group=0", "true", check=False)
     assert done.rc == 1 and done.err == "srun: error: --het-group expected to be used within an HetJob allocation\n"
+
+
+def test_when_components_would_start(c):
+    """Each is tried as a job of its own: srun tells all, sbatch the last start and the sums."""
+    stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
+    (c.work / "when.sh").write_text("#!/bin/bash\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\ntrue\n")
+    assert re.fullmatch(rf"sbatch: Job \d+ to start at {stamp} a using 3 processors on node\[1-2\]\n",
+                        c.run("sbatch", "--test-only", "when.sh").err)
+    one = rf"srun: Job \d+ to start at {stamp} a using 1 processors on nodes node1 in partition main\n"
+    assert re.fullmatch(one + one, c.run("srun", "--test-only", "-N1", "true", ":", "-N1", "true").err)
+    assert c.refused("sbatch", "--test-only", "-N1", ":", "-N9", "--wrap=true").startswith("allocation failure: ")
+    assert rows(c) == {}
