@@ -444,6 +444,23 @@ static bool bad_job(int code)
     return code == ESLURM_INVALID_JOB_ID || code == ESLURM_JOB_FINISHED;
 }
 
+static void check_variable(uint32_t job_id)
+{
+    cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
+}
+
+static void job_expired(uint32_t job_id)
+{
+    cli_error("Slurm job %u has expired", job_id);
+    check_variable(job_id);
+}
+
+void joblink_unconfirmed(int code, uint32_t job_id)
+{
+    cli_error("Unable to confirm allocation for job %u: %s", job_id, slurm_err_text(code));
+    check_variable(job_id);
+}
+
 static void step_refused(struct joblink *l, uint32_t job_id)
 {
     char what[96];
@@ -459,11 +476,9 @@ static void step_refused(struct joblink *l, uint32_t job_id)
     }
     if (bad_job(l->err_code) || l->err_code == ESLURM_JOB_PENDING) {
         if (l->err_code == ESLURM_JOB_FINISHED)
-            cli_error("Slurm job %u has expired", job_id);
+            job_expired(job_id);
         else
-            cli_error("Unable to confirm allocation for job %u: %s", job_id,
-                      slurm_err_text(l->err_code));
-        cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
+            joblink_unconfirmed(l->err_code, job_id);
         return;
     }
     (void)snprintf(what, sizeof(what), "Unable to create step for job %u", job_id);

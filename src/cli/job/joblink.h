@@ -41,6 +41,8 @@ void joblink_done(struct joblink *l);
 int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *what,
                      Pst__JobStatus **ret_grant);
 
+/* Says that a step in job_id is not possible, and that it may have been told the wrong job. */
+void joblink_unconfirmed(int code, uint32_t job_id);
 /* Ask for a step in job_id; waits until resources are free.  Returns as joblink_allocate(). */
 int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
                  Pst__StepReply **ret_reply);

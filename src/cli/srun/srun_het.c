@@ -20,9 +20,11 @@
 #include "cli/job/clifilter.h"
 #include "cli/job/cliplugins.h"
 #include "cli/job/hetopts.h"
+#include "cli/job/joblink.h"
 #include "cli/query/out_query.h"
 #include "cli/srun/srun.h"
 #include "cli/job/submit.h"
+#include "wire/errors.h"
 
 /* Words of each part: from argv[base] (its ":" or our own name) up to argv[end]. */
 struct words {
@@ -78,9 +80,16 @@ static void add_part(struct srun *s, const struct jobopts *opts, const struct wo
     opts_env(jobopts_command(JOBOPTS_SRUN), &p->opts);
 }
 
+/* The job that --jobid names. */
+struct named_job {
+    struct srun *s;
+    uint32_t id;
+};
+
 static int on_leader(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
-    struct srun *s = ctx;
+    const struct named_job *named = ctx;
+    struct srun *s = named->s;
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
 
     (void)info;
@@ -88,22 +97,30 @@ static int on_leader(void *ctx, const ProtobufCMessage *record, const struct que
         s->het_size = j->het_count;
         s->job_id = j->job_id;
         s->het_joined = true;
+    } else if (j->has_het_job_id && j->het_job_id != j->job_id && j->job_id == named->id &&
+               j->state <= PST__JOB_STATE__JOB_SUSPENDED) {
+        joblink_unconfirmed(j->state == PST__JOB_STATE__JOB_PENDING ? ESLURM_JOB_PENDING
+                                                                    : ESLURM_NOT_HET_JOB_LEADER,
+                            j->job_id);
+        exit(CLI_EXIT_FAILED);
     }
     return 0;
 }
 
-/* --jobid may name a heterogeneous job by its first component.  That the job cannot be told of is
- * an error when its step is asked for. */
+/* --jobid may name a heterogeneous job by its first component, and by no other.  That the job
+ * cannot be told of is an error when its step is asked for. */
 static void join_het_job(struct srun *s, const char *asked)
 {
     struct client *client;
     struct ids ids = { 0 };
+    struct named_job named = { .s = s };
 
     if (ids_parse(asked, &ids, NULL) < 0 || ids.has_het || ids.sluid[0] ||
         ids.array != IDS_NO_TASK || !ids.job_id)
         return;
+    named.id = ids.job_id;
     client = cli_connect_or_die(&s->cli, "Unable to confirm allocation");
-    (void)query_job(client, ids.job_id, "job_id het_job_id het_count", on_leader, s);
+    (void)query_job(client, ids.job_id, "job_id het_job_id het_count state", on_leader, &named);
     client_free(client);
 }
 

@@ -84,6 +84,9 @@ def test_a_het_job_joined_from_outside(c):
     both = c.run("srun", f"--jobid={job}", "-l", "echo", "a", ":", "echo", "b").out
     assert sorted(both.splitlines()) == ["0: a", "1: b"]
     assert "exceeds highest hetjob index (2 > 1)" in c.refused("srun", f"--jobid={job}", "--het-group=2", "true")
+    assert c.refused("srun", f"--jobid={job + 1}", "true") == (
+        f"srun: error: Unable to confirm allocation for job {job + 1}: Job not heterogeneous job leader\n"
+        f"srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job + 1}\n")
     c.run("scancel", str(job))
     plain = int(re.search(r"Granted job allocation (\d+)", c.run("salloc", "--no-shell", "-n1").err).group(1))
     assert "exceeds highest hetjob index (1 > 0)" in c.refused("srun", f"--jobid={plain}", "--het-group=1", "true")
