@@ -159,6 +159,16 @@ static int missed_by_name(const struct action *a, bool waits)
     return holds_or_releases(a->req->verb) && !a->id && !waits ? ESLURM_JOB_NOT_PENDING : 0;
 }
 
+/* Tasks that the answer is about.  None that waits is suspended: all that wait with it are told. */
+static char *tasks_told(const struct action *a, const struct job_ref *ref)
+{
+    const struct job_ref all = { .job = ref->job };
+    bool suspends =
+        a->req->verb == PST__JOB_VERB__VERB_SUSPEND || a->req->verb == PST__JOB_VERB__VERB_RESUME;
+
+    return job_ref_tasks(suspends && job_is_pending(ref->job->rec) ? &all : ref);
+}
+
 static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
@@ -171,7 +181,7 @@ static void on_ref(struct action *a, const struct job_ref *ref)
         return;
     }
     free(a->tasks);
-    a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
+    a->tasks = a->id ? tasks_told(a, ref) : NULL; /* before a task becomes a job */
     if (!jobfilter_match(a->filter, ref->job->rec)) {
         if (a->id && job_is_ended(ref->job->rec))
             add_result(a, ESLURM_ALREADY_DONE, NULL, id);

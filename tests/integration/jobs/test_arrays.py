@@ -251,3 +251,13 @@ def test_top_means_the_tasks_that_wait(c):
     done = c.run("scontrol", "top", job, check=False)
     assert (done.rc, done.err) == (0, "")
     c.run("scancel", job)
+
+
+def test_waiting_tasks_that_are_named_are_not_suspended(c):
+    """All tasks that wait in one record are told."""
+    job = c.sbatch("-H", "-a1-4", wrap="true")
+    for verb, tasks in (("resume", "[1-2]"), ("resume", "1"), ("suspend", "[2,4]")):
+        assert c.refused("scontrol", verb, f"{job}_{tasks}") == f"{job}_[1-4]: Job is pending execution\n"
+    c.run("scontrol", "release", f"{job}_3")
+    assert c.refused("scontrol", "suspend", f"{job}_[1-2]") == f"{job}_[1-2,4]: Job is pending execution\n"
+    c.run("scancel", str(job))
