@@ -63,8 +63,8 @@ static int take_filter(void *at, const struct opt *opt, const char *arg, struct 
         return 0;
     n = strtoul(arg, &end, 10);
     if (*end || end == arg || *arg == '-' || n >= TASKS_MAX)
-        return err_set(err, CLI_EXIT_FAILED, "--%s takes the number of a task, not %s", opt->name,
-                       arg);
+        return err_set(err, CLI_EXIT_FAILED, "Invalid numeric value \"%.200s\" for %s.", arg,
+                       opt->name);
     *(struct filter *)at = (struct filter){ true, (uint32_t)n };
     return 0;
 }

@@ -45,7 +45,7 @@ static int take_libs(void *at, const struct opt *opt, const char *arg, struct er
 {
     (void)opt;
     if (bcast_libs_word(arg && *arg ? arg : NULL, at) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "--send-libs takes yes or no, not %s", arg);
+        cli_error("Ignoring unrecognized --send-libs value '%.200s'", arg);
     return 0;
 }
 
@@ -104,6 +104,7 @@ static const struct opt rows[] = {
         "library", "compress blocks with lz4 (meant without a word), or none"),
     OPT("exclude", 0, OPT_REQ, OPT_TEXT(b.exclude), "@EXCLUDE", NULL, "paths",
         "folders whose libraries --send-libs leaves out, or NONE"),
+    OPT("fanout", 0, OPT_REQ, OPT_TAKE(b.width, take_width), NULL, NULL, "n|off"),
     OPT("force", 'f', OPT_NONE, OPT_FLAG(b.force), "@FORCE", NULL, NULL,
         "replace a file that exists"),
     OPT("jobid", 'j', OPT_REQ, OPT_TEXT(job), "SLURM_JOB_ID,SLURM_JOBID", NULL, "id",

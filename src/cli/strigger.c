@@ -320,7 +320,7 @@ static int clear_triggers(struct strigger *s)
     if (!s->t.has_trigger_id && !s->t.has_job_id && !s->t.has_uid)
         cli_die(CLI_EXIT_FAILED, "--clear needs --id, --jobid or --user");
     if (cli_call(&s->cli, OP_TRIGGER_CLEAR, &s->t.base, NULL, NULL, &err) < 0)
-        return tell_refused("slurm_clear_trigger", &err);
+        return s->cli.verbose < 0 ? CLI_EXIT_FAILED : tell_refused("slurm_clear_trigger", &err);
     return 0;
 }
 

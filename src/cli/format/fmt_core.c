@@ -98,6 +98,8 @@ static int add_all_letters(struct fmt *f, const struct fmt_table *table)
         if (f->n && (r = add_text(f, "|", 1)) < 0)
             return r;
         r = add_col(f, &col, "", 0);
+        if (r == 0 && table->all_blank && isupper((unsigned char)*l))
+            r = add_text(f, " ", 1);
         if (r < 0)
             return r;
     }

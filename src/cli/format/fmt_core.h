@@ -43,6 +43,7 @@ struct fmt_table {
     const char *what; /* "job", "sinfo": word in the message about an unknown field */
     const char *bare; /* field of a size without letter ("%9"), NULL = none */
     bool strict;      /* a column that is none goes, with the text behind it */
+    bool all_blank;   /* %all: a blank behind the columns of capital letters */
 };
 
 struct fmt_col {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/base/cli.h"
 #include "cli/format/fmt_core.h"
 
 #define HELP_COLUMNS 4u
@@ -65,6 +66,10 @@ static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
         return r;
     }
     field = find_field(t, item);
+    if (!field && strcasecmp(item, "AllocGRES") == 0)
+        cli_fatal("AllocGRES has been removed, please use AllocTRES");
+    if (!field && strcasecmp(item, "ReqGRES") == 0)
+        cli_fatal("ReqGRES has been removed, please use ReqTRES");
     if (!field)
         return err_set(err, -EINVAL, "Invalid field requested: \"%s\"", item);
     return add_col(f, field, percent ? width_of(percent + 1) : field->width);

@@ -515,4 +515,5 @@ bool sinfo_shows_partition(const struct fmt *f)
     return false;
 }
 
-const struct fmt_table sinfo_fields = { sinfo_rows, ARRAY_SIZE(sinfo_rows), "sinfo", "AllocMem" };
+const struct fmt_table sinfo_fields = { sinfo_rows, ARRAY_SIZE(sinfo_rows), "sinfo", "AllocMem",
+                                        .all_blank = true };

@@ -147,6 +147,8 @@ static int check_acctg(const struct opt *o, const char *arg, struct err *err)
 {
     const char *p = arg;
 
+    if (!*arg)
+        return 0; /* as without the option */
     do {
         size_t n = strcspn(p, ","), name = MIN(strcspn(p, "="), n);
         bool bare = strspn(p, "0123456789") == n && n > 0; /* "30" is task=30 */

@@ -42,14 +42,18 @@ int jobfilter_take_range(void *at, const struct opt *opt, const char *arg, struc
     const char *dash = strchr(arg, '-');
     _cleanup_free_ char *least =
         xasprintf_or_die("%.*s", (int)(dash ? dash - arg : (long)strlen(arg)), arg);
-    int r = parse_u64(least, 0, UINT32_MAX, &ret->least);
+    int r;
 
+    if (!*arg)
+        return 0; /* no condition */
+    r = parse_u64(least, 0, UINT32_MAX, &ret->least);
     ret->most = ret->least;
     if (r == 0 && dash)
         r = parse_u64(dash + 1, ret->least, UINT32_MAX, &ret->most);
     if (r < 0)
-        return err_set(err, CLI_EXIT_FAILED, "Invalid numeric value \"%s\" for requested %s range.",
-                       arg, opt->letter == 'i' ? "node" : "cpu");
+        return err_set(err, CLI_EXIT_FAILED,
+                       "Invalid numeric value \"%.200s\" for requested %s range.", arg,
+                       strcmp(opt->name, "ncpus") == 0 ? "cpu" : "node");
     ret->set = true;
     return 0;
 }

@@ -13,8 +13,8 @@
 
 #include "acct.pb-c.h"
 
-/* "12months", "30days", "36hours", "6" months; as hours. */
-static bool parse_age(const char *text, uint32_t *ret_hours)
+/* "12months", "30days", "36hours", "6" months; as hours.  false: told. */
+static bool parse_age(struct smgr *s, const char *text, uint32_t *ret_hours)
 {
     static const struct {
         const char *name;
@@ -24,8 +24,10 @@ static bool parse_age(const char *text, uint32_t *ret_hours)
     _cleanup_free_ char *number = strndup(text, digits);
     uint64_t n;
 
-    if (!number || parse_u64(number, 1, 100000, &n) < 0)
+    if (!number || parse_u64(number, 1, 100000, &n) < 0) {
+        smgr_fail(s, "sacctmgr: error: Invalid purge string '%s'\n", text);
         return false;
+    }
     if (!text[digits]) {
         *ret_hours = (uint32_t)n * units[2].hours;
         return true;
@@ -35,6 +37,9 @@ static bool parse_age(const char *text, uint32_t *ret_hours)
             *ret_hours = (uint32_t)n * units[i].hours;
             return true;
         }
+    smgr_fail(
+        s, "sacctmgr: error: Invalid purge unit '%s', valid options are hours, days, or months\n",
+        text + digits);
     return false;
 }
 
@@ -54,6 +59,7 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
     } kinds[] = { { "Events", 1, &req->has_events, &req->events },
                   { "Jobs", 1, &req->has_jobs, &req->jobs },
                   { "Reservations", 1, &req->has_resvs, &req->resvs },
+                  { "Resvs", 4, &req->has_resvs, &req->resvs },
                   { "Steps", 2, &req->has_steps, &req->steps },
                   { "Suspend", 2, &req->has_suspend, &req->suspend },
                   { "TXN", 1, &req->has_txns, &req->txns },
@@ -81,10 +87,7 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
     for (size_t i = 0; i < ARRAY_SIZE(ages); i++)
         if (smgr_is(name, ages[i].name, ages[i].min)) {
             *ages[i].has = 1;
-            if (value && parse_age(value, ages[i].hours))
-                return true;
-            smgr_fail(s, " Bad %s value: %s\n", ages[i].name, value ? value : "");
-            return false;
+            return parse_age(s, value ? value : "", ages[i].hours);
         }
     if (value && smgr_is(name, "Directory", 1)) {
         check_mem_or_die(pb_set_str(&req->directory, value));

@@ -12,6 +12,7 @@
 #include "cli/sacctmgr/sacctmgr_cells.h"
 
 static const struct smgr_field fields[] = {
+    { "Acct", 4, "Account", 10, C_ACCOUNT, NULL },
     { "Account", 3, "Account", 10, C_ACCOUNT, NULL },
     { "Action", 4, "Action", 20, C_ACTION, NULL },
     { "Actor", 4, "Actor", 10, C_ACTOR, NULL },
@@ -118,7 +119,7 @@ static const struct smgr_field fields[] = {
     { "MinTRESPJ", 8, "MinTRES", 13, C_LIMIT_TRES, "min_tres_per_job" },
     { "Name", 2, "Name", 10, C_NAME, NULL },
     { "NodeCount", 5, "NodeCount", 9, C_NODE_COUNT, NULL },
-    { "NodeNames", 9, "Cluster Nodes", 20, C_CLUSTER_NODES, NULL },
+    { "NodeNames", 9, "NodeName", -15, C_NODE_NAME, NULL },
     { "NodeName", 5, "NodeName", -15, C_NODE_NAME, NULL },
     { "Organization", 1, "Org", 20, C_ORG, NULL },
     { "ParentID", 8, "ParentID", 8, C_PARENT_ID, NULL },

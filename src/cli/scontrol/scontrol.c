@@ -168,6 +168,7 @@ static const struct keyword {
     unsigned shortest; /* letters that are enough */
     void (*run)(struct scontrol *s, int argc, char **argv);
     const char *args, *help; /* help NULL = not listed; args "" = it takes none */
+    int most;                /* words behind it; 0 = any number */
 } keywords[] = {
     { "all", 2, cmd_all, "", "show hidden partitions too" },
     { "cancel_reboot", 3, scontrol_cancel_reboot, "NODES",
@@ -192,6 +193,7 @@ static const struct keyword {
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },
     { "hold", 4, scontrol_hold, "JOBS", "keep pending jobs from starting" },
+    { "holdu", 5, scontrol_uhold, "JOBS", NULL },
     { "listjobs", 5, scontrol_listjobs, "[NODE]", "jobs with processes on this machine" },
     { "listpids", 5, scontrol_listpids, "[JOB[.STEP]] [NODE]",
       "processes of jobs on this machine" },
@@ -228,17 +230,17 @@ static const struct keyword {
       "let the backup controller of this SlurmctldHost line take over; 1 when not given" },
     { "token", 2, scontrol_token, "[username=NAME] [lifespan=SECONDS]",
       "print a token for SLURM_JWT" },
-    { "top", 3, scontrol_top, "JOBS", "first among my pending jobs" },
+    { "top", 3, scontrol_top, "JOBS", "first among my pending jobs", 1 },
     { "uhold", 5, scontrol_uhold, "JOBS", "hold so that the owner may release" },
     { "update", 1, scontrol_update, "KEY=VALUE...",
       "change a job, node, partition or reservation" },
     { "verbose", 4, cmd_verbose, "", "say more" },
     { "version", 4, cmd_version, "", "print the release" },
-    { "wait_job", 2, scontrol_wait_job, "JOB", "wait until its nodes are ready" },
+    { "wait_job", 2, scontrol_wait_job, "JOB", "wait until its nodes are ready", 1 },
     { "watch", 3, scontrol_watch, "[jobs|nodes|partitions|job ID|node NAME]",
       "print changes as they happen" },
     { "write", 5, scontrol_write, "batch_script JOB [FILE|-]|config [FILE]",
-      "save a job's script, or the configuration" },
+      "save a job's script, or the configuration", 3 },
 };
 
 static void print_commands(FILE *f)
@@ -270,7 +272,7 @@ static void print_names(FILE *f)
 
 static void run_keyword(struct scontrol *s, const struct keyword *k, int argc, char **argv)
 {
-    if (argc == 1 || k->args[0] || k->run == cmd_help) {
+    if (argc == 1 || k->run == cmd_help || (k->args[0] && (!k->most || argc - 1 <= k->most))) {
         k->run(s, argc - 1, argv + 1);
     } else if (k->run == cmd_version) {
         cmd_version(s, 0, NULL);

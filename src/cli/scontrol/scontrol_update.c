@@ -629,6 +629,10 @@ static void fail_entity(struct scontrol *s, const char *word)
         scontrol_fail(s, "scontrol: error: Invalid input: %s  Request aborted", word);
         return;
     }
+    if (e == RESERVATION) {
+        scontrol_fail(s, "scontrol: error: Reservation must be given.  No reservation update.");
+        return;
+    }
     scontrol_fail(s, "No valid entity in update command\n"
                      "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
                      "\"JobId\", or \"SlurmctldDebug\"");
