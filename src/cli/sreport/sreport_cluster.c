@@ -260,7 +260,7 @@ void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
     static const char *const leads[] = { "Cluster,Account", "Cluster,Account,Wckey",
                                          "Cluster,Wckey" };
     struct column all[128] = { { "Cluster", "Cluster", 9, S_CLUSTER },
-                               { "Account", "Account", which == SIZES_ACCOUNT_WCKEY ? -20 : 9,
+                               { "Accounts", "Account", which == SIZES_ACCOUNT_WCKEY ? -20 : 9,
                                  S_ACCOUNT },
                                { "Wckey", "Wckey", 9, S_WCKEY },
                                { "TotalCount", "Total Count", 11, S_TOTAL },

@@ -403,7 +403,7 @@ void report_who(struct sreport *s, struct cond *c, enum who_report which)
     };
     const struct column all[] = {
         { "Cluster", "Cluster", 9, F_CLUSTER },
-        { "Account", "Account", c->tree && which == BY_ACCOUNT_USER ? -20 : 15, F_ACCOUNT },
+        { "Accounts", "Account", c->tree && which == BY_ACCOUNT_USER ? -20 : 15, F_ACCOUNT },
         { "Login", "Login", 9, F_LOGIN },
         { "Proper", "Proper Name", 15, F_PROPER },
         { "QOS", "QOS", 12, F_QOS },

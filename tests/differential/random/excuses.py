@@ -19,6 +19,33 @@ PAIR = re.compile(r"(?:^|(?<=\s))([A-Z]\w*(?:/\w+)?)=(.*?)(?=\s+[A-Z]\w*(?:/\w+)
 BEFORE = re.compile(r"""^(env (\w+=('[^']*'|\S*) )+|printf ("(?:\\.|[^"\\])*"|'[^']*') \| )""")
 SCONTROL_OPTIONS = re.compile(r"(?<=\bscontrol )(-[aoQ] )+")
 
+# The letters of long options: a case that names the letter is about both.
+LETTERS = {command: dict(word.split("=") for word in words.split()) for command, words in {
+    "squeue": "account=A all=a array=r clusters=M iterate=i jobs=j licenses=L long=l name=n nodelist=w noheader=h partition=p "
+              "priority=P qos=q reservation=R sort=S states=t step=s steps=s user=u users=u",
+    "sinfo": "all=a clusters=M dead=d exact=e future=F iterate=i list-reasons=R long=l nodes=n Node=N noheader=h partition=p "
+             "reservation=T responding=r sort=S states=t summarize=s",
+    "sacct": "accounts=A account=A allclusters=L allusers=a allocations=X batch-script=B brief=b clusters=M cluster=M completion=c "
+             "constraints=C duplicates=D endtime=E file=f flags=F gid=g group=g jobs=j long=l name=n ncpus=I nnodes=i nodelist=N "
+             "noheader=n parsable=p parsable2=P partition=r qos=q reason=R starttime=S start=S state=s timelimit-max=K timelimit-min=k "
+             "truncate=T user=u uid=u wckeys=W format=o",
+    "scancel": "account=A batch=b clusters=M full=f hurry=H interactive=i name=n nodelist=w partition=p qos=q quiet=Q reservation=R "
+               "signal=s state=t user=u",
+    "sprio": "cluster=M clusters=M format=o jobs=j long=l noheader=h norm=n partition=p sort=S user=u weights=w",
+    "sshare": "accounts=A account=A all=a clusters=M format=o long=l noheader=n partition=m parsable=p parsable2=P users=u user=u",
+    "sstat": "allsteps=a fields=o format=o helpformat=e jobs=j noheader=n parsable=p parsable2=P pidformat=i",
+    "sdiag": "all=a cluster=M clusters=M reset=r",
+    "scontrol": "cluster=M clusters=M future=F",
+    "sreport": "all_clusters=a cluster=M clusters=M noheader=n parsable=p parsable2=P quiet=Q tres=T",
+    "sacctmgr": "immediate=i noheader=n oneliner=o parsable=p parsable2=P quiet=Q readonly=r associations=s verbose=v",
+}.items()}
+
+
+def in_letters(command):
+    letters = LETTERS.get(command.split(" ")[0], {})
+    return re.sub(r"(?<= )--([\w-]+)(?:=|(?= |$))",
+                  lambda m: f"-{letters[m[1]]} " if m[1] in letters else m[0], command).rstrip()
+
 
 def plain(command):
     """Without what gives it variables or a script, and without options that change no words."""
@@ -87,7 +114,7 @@ class Excuses:
 
     def excuse(self, user, command, kind, text):
         """The case that excuses this difference, or None."""
-        asked = (f"{user}$ {command}", f"{user}$ {SCONTROL_OPTIONS.sub('', command)}")
+        asked = [f"{user}$ {c}" for c in (command, SCONTROL_OPTIONS.sub("", command), in_letters(command))]
         for i, case in enumerate(self.rules.get("case", [])):
             if any(re.search(case["command"], a) for a in asked) and re.search(case.get("text", ""), text) and \
                     case.get("kind", kind) == kind and (self.alone or not case.get("alone")) and \

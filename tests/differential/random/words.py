@@ -10,6 +10,7 @@ from more import More
 from queries import Queries
 from steer import Steer
 from steps import Steps
+from wide import Wide
 
 USERS = ("root", "root", "alice", "alice", "alice", "bob", "carol")
 STATES = ("pending", "running", "suspended", "completed", "cancelled", "failed", "PD", "R", "all", "nosuch")
@@ -223,7 +224,7 @@ WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
-class World(Queries, Steps, More, Steer):
+class World(Queries, Steps, More, Steer, Wide):
     """What a sequence of commands has made so far, as far as a generator needs to know."""
 
     def __init__(self, seed, kinds=None):
@@ -477,12 +478,13 @@ class World(Queries, Steps, More, Steer):
     GROUPS = {"jobs": ("submit", "submit_het", "submit_script", "submit_environment", "bulk", "submit_plain", "update_job", "act_on_job",
                        "scancel", "salloc", "step_in_job", "inside", "srun_alone", "het_job", "on_component", "array", "depends", "placed",
                        "placed_at", "scripted", "held_allocation"),
-              "steering": tuple(name for name, _ in Steer.STEER_KINDS)}
+              "steering": tuple(name for name, _ in (*Steer.STEER_KINDS, *Wide.WIDE_KINDS)),
+              "wide": tuple(name for name, _ in Wide.WIDE_KINDS)}
 
     @classmethod
     def kinds_of(cls, words):
         """{name: weight} of words such as jobs (a group), others (all but the groups), array, array=20, reserved=9."""
-        weights, found = dict((*cls.KINDS, *cls.STEER_KINDS)), {}
+        weights, found = dict((*cls.KINDS, *cls.STEER_KINDS, *cls.WIDE_KINDS)), {}
         grouped = {name for group in cls.GROUPS.values() for name in group}
         for word in words.split(","):
             name, _, weight = word.partition("=")
@@ -496,7 +498,7 @@ class World(Queries, Steps, More, Steer):
             kind = "submit_plain"
         command = getattr(self, kind)().strip()
         administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos", "limits", "limit_taken_back",
-                                  "every_key", "dump", *self.ADMINISTRATIVE)
-        often = 0.6 if kind in self.ADMINISTRATIVE else 0.85
+                                  "every_key", "dump", *self.ADMINISTRATIVE, *self.WIDE_ADMINISTRATIVE)
+        often = 0.6 if kind in self.ADMINISTRATIVE else 0.75 if kind in self.WIDE_ADMINISTRATIVE else 0.85
         user = "root" if administrative and self.rng.random() < often else self.pick(USERS)
         return user, command

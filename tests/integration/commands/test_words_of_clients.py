@@ -45,6 +45,12 @@ def test_taken(c):
     assert c.run("sacctmgr", "-P", "list", "account", "format=acct", "name=root").out == "Account\nroot\n"
 
 
+def test_accounts_of_report(c):
+    """The word of sreport's own help."""
+    out = c.run("sreport", "-P", "cluster", "AccountUtilizationByUser", "format=accounts,used").out
+    assert out.splitlines()[-1] == "Account|Used"
+
+
 def test_nodes_of_reservation(c):
     c.run("scontrol", "create", "reservation=r1", "starttime=now+1hour", "duration=5", "users=root", "nodes=node1")
     listed = ("sacctmgr", "-nP", "list", "reservation")
