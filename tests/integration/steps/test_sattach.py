@@ -114,7 +114,7 @@ def test_refusals(c):
     assert done.err == "sattach: error: Failed to parse stepid from command line options\n"
     assert c.refused("sattach", "99999.0") == (
         "sattach: error: Could not get job step info: Invalid job id specified\n")
-    assert "--output-filter" in c.refused("sattach", "--output-filter=x", "1.0")
+    assert 'value "x" for output-filter' in c.refused("sattach", "--output-filter=x", "1.0")
     job = c.sbatch("-n1", wrap="sleep 30")
     c.wait_state(job, "RUNNING")
     assert "Invalid job id specified" in c.refused("sattach", f"{job}.7")

@@ -65,10 +65,12 @@ static void test_refusals(void **state)
           " dump: Failed to stat /nonexistent: No such file or directory\n"
           " Note: For archive dump, the directory must be on the calling host.\n" },
         { "dump nosuch=1", " Unknown condition: nosuch=1\n" },
-        { "dump purgejobafter=soon", " Bad PurgeJobAfter value: soon\n" },
-        { "dump purgejobafter=0", " Bad PurgeJobAfter value: 0\n" },
-        { "dump purgejobafter=1year", " Bad PurgeJobAfter value: 1year\n" },
-        { "dump purgejobafter", " Bad PurgeJobAfter value: \n" },
+        { "dump purgejobafter=soon", "sacctmgr: error: Invalid purge string 'soon'\n" },
+        { "dump purgejobafter=0", "sacctmgr: error: Invalid purge string '0'\n" },
+        { "dump purgejobafter=1year",
+          "sacctmgr: error: Invalid purge unit 'year', valid options are hours, days, or "
+          "months\n" },
+        { "dump purgejobafter", "sacctmgr: error: Invalid purge string ''\n" },
         { "load", "sacctmgr: error: Error with request.\n"
                   " Problem loading archive file: Unspecified error\n" },
         { "load nosuch=1", " Unknown option: nosuch=1\n" },
