@@ -98,6 +98,7 @@ const char *serve_cluster(const struct serve_call *call); /* as configured */
  * ends *ret with admin_sight_done(). */
 int serve_sees_usage(const struct serve_call *call, struct admin_sight *ret, struct err *err);
 bool serve_may_archive(const struct serve_call *call);
+/* What serve_set() was told last: 8 KiB are copied. */
 void serve_settings_of(const struct serve_call *call, struct serve_settings *ret);
 bool serve_tracks_down(const struct serve_call *call);
 uint32_t serve_commit_delay_s(const struct serve_call *call);

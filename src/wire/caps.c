@@ -127,6 +127,7 @@ static const struct pb_cap rows[] = {
     REP("AcctOpResult", "names", TEXT, JOBS),
     REP("AcctOpResult", "assocs", WHOLE, JOBS),
     REP("AcctOpResult", "lines", TEXT, JOBS),
+    PACK("AcctOpResult", "line_at", JOBS),
     REP("AcctOpResult", "deleted_names", TEXT, JOBS),
     REP("AcctOpResult", "wckeys", TEXT, JOBS),
     ALL("AcctReached", SHORT),

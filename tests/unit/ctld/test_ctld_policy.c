@@ -85,7 +85,7 @@ static void test_refused_to_users(void **state)
         { "{'job':{'partition':'rootonly'}}", ESLURM_ACCESS_DENIED, NULL },
         { "{'job':{'nice':-1}}", ESLURM_INVALID_NICE, NULL },
         { "{'job':{},'uid':0}", ESLURM_ACCESS_DENIED, NULL },
-        { "{'job':{},'gid':0}", ESLURM_ACCESS_DENIED, NULL },
+        { "{'job':{},'gid':1}", ESLURM_ACCESS_DENIED, NULL }, /* his own is 0 here */
     };
 
     (void)state;
