@@ -10,7 +10,8 @@ from conftest import ROOT, program
 CLUSTER = {"nodes": 1}
 OURS = {"help-interface", "help-table"}  # of every command; others by its own list
 # The incumbent takes these, too, though its pages do not name them.
-UNNAMED = {"sacct": {"fields", "group", "json", "uid"}, "sdiag": {"verbose"}, "srun": {"accel-bind", "interactive", "ntasks-per-tres"}}
+UNNAMED = {"sacct": {"fields", "group", "json", "uid"}, "sbcast": {"fanout"}, "sdiag": {"verbose"},
+           "srun": {"accel-bind", "interactive", "ntasks-per-tres"}}
 DAEMONS = {"slurmctld", "slurmd"}  # without options that are rows
 
 
