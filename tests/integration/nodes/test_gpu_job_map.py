@@ -50,8 +50,10 @@ def test_files_follow_jobs(site):
 
 def test_a_start_puts_them_right(site):
     """What slurmd left when it was killed, and what is no GPU's, does not stay; what is nobody's business does."""
-    one = sleeper(site, "--gres=gpu:2")
+    began = site.dir / "began"
+    one = site.sbatch("--gres=gpu:2", "-n1", "--mem=1", "--wrap", f"touch {began}; sleep 600")
     wait_until(lambda: told(site) == {"0": str(one), "1": str(one)}, f"they are told {told(site)}")
+    wait_until(began.exists, "the script runs: a start that a killed slurmd had not ended is made again")
     site.slurmds["node1"].kill()
     folder = site.dir / "map"
     (folder / "1").write_text("77")
