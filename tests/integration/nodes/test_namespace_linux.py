@@ -103,6 +103,7 @@ def test_processes_of_the_job_only(site):
     other = c.sbatch("--mem=10", wrap="bash -c 'exec -a of-another sleep 1000'")
     job = c.sbatch("--mem=10", wrap=f"""tr '\\0' ' ' < /proc/1/cmdline; echo
         bash -c 'exec -a of-the-batch-step sleep 1000' & echo $! $SLURM_TASK_PID $$ > {c.dir}/pids
+        until grep -q of-the-batch-step /proc/$!/cmdline; do sleep 0.05; done
         srun --overlap sh -c 'cat /proc/[0-9]*/cmdline | tr "\\0" "\\n"; readlink /proc/self/ns/pid; wc -l < /proc/self/mounts'
         readlink /proc/self/ns/pid; wait""")
     c.wait_state(job, "RUNNING")

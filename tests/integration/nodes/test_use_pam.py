@@ -58,5 +58,6 @@ def test_refused(pam):
     done = c.run("srun", "true", check=False)
     assert done.returncode != 0
     assert "UsePAM: the session of root in PAM's service slurm is refused: " in done.stderr
+    wait_until(lambda: c.run("sinfo", "-h", "-o", "%T").stdout != "completing\n", "the node is cleaned up")
     assert c.run("sinfo", "-h", "-o", "%T").stdout == "idle\n", "a node is not to blame for who may not use it"
     assert not told.exists()

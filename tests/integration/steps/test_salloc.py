@@ -185,11 +185,12 @@ def test_begin_and_immediate(c):
 def test_never_at_once(c):
     """A request that no node can ever serve was a job for a moment: salloc tells its number."""
     before = c.sbatch("-H", wrap="true")
-    err = c.refused("salloc", "-I", "-n64", "-x", "node1", "true")
+    every_cpu = "-n" + c.run("sinfo", "-h", "-o", "%C").out.strip().split("/")[-1]
+    err = c.refused("salloc", "-I", every_cpu, "-x", "node1", "true")
     assert err == ("salloc: error: Job submit/allocate failed: Requested node configuration is not available\n"
                    f"salloc: Job allocation {before + 1} has been revoked.\n")
-    assert c.refused("salloc", "-n64", "-x", "node1", "true") == err.replace(str(before + 1), str(before + 2))
-    assert "revoked" not in c.refused("srun", "-I", "-n64", "-x", "node1", "true")
+    assert c.refused("salloc", every_cpu, "-x", "node1", "true") == err.replace(str(before + 1), str(before + 2))
+    assert "revoked" not in c.refused("srun", "-I", every_cpu, "-x", "node1", "true")
     assert c.sbatch("-H", wrap="true") == before + 4
 
 
