@@ -484,6 +484,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     if (noded_load_tls(d, err) < 0)
         log_error("the certificate stays what it was: %s", err->text);
     report_set_controller(d);
+    report_set_hosts(d);
     (void)conf_free(old);
     plugins_again(d);
     log_info("configuration read again");

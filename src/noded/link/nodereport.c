@@ -37,6 +37,8 @@
 #define WATCH_PARTS 3                       /* of the silence, between two looks */
 #define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
 #define REPORT_EVENTS_MAX 4096u             /* in one message */
+#define HOSTS_MAX 8u                        /* controllers of the configuration */
+#define TARGETS_MAX (HOSTS_MAX + CONFSERVER_MAX)
 
 struct flight { /* a report or registration without an answer yet */
     struct flight *next;
@@ -734,12 +736,11 @@ static size_t add_servers(const struct noded *d, struct client_target *targets, 
     return n;
 }
 
-static int make_dialer(struct reporter *r)
+/* Whom to dial, as configured now; borrowed.  Their number. */
+static size_t list_targets(const struct reporter *r, struct client_target targets[TARGETS_MAX])
 {
-    static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
     const struct conf *c = r->d->conf;
-    const char *addrs[8];
-    struct client_target targets[ARRAY_SIZE(addrs) + CONFSERVER_MAX];
+    const char *addrs[HOSTS_MAX];
     size_t n = conf_ctld_addrs(c, addrs, ARRAY_SIZE(addrs));
 
     for (size_t i = 0; i < n; i++) {
@@ -752,13 +753,32 @@ static int make_dialer(struct reporter *r)
         t->controller_key = nodekey_controller(r->d);
         t->may_relearn = nodekey_may_relearn(r->d);
     }
-    n = add_servers(r->d, targets, n);
-    return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
+    return add_servers(r->d, targets, n);
+}
+
+static int make_dialer(struct reporter *r)
+{
+    static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
+    struct client_target targets[TARGETS_MAX];
+    size_t n = list_targets(r, targets);
+    uid_t slurm_uid = conf_slurm_uid(r->d->conf);
+
+    return dialer_new(&r->d->loop, targets, n, slurm_uid, &hooks, r, &r->dialer);
 }
 
 void report_set_controller(struct noded *d)
 {
     dialer_set_controller(d->reporter->dialer, nodekey_controller(d), nodekey_may_relearn(d));
+}
+
+void report_set_hosts(struct noded *d)
+{
+    struct client_target targets[TARGETS_MAX];
+    size_t n = list_targets(d->reporter, targets);
+    int r = dialer_set_targets(d->reporter->dialer, targets, n);
+
+    if (r < 0)
+        log_error("the controllers' hosts stay what they were: %s", strerror(-r));
 }
 
 void report_set_tls(struct noded *d, struct tls_ctx *tls)

@@ -7,6 +7,8 @@
 void report_set_tls(struct noded *d, struct tls_ctx *tls);
 /* What the node knows the controllers by now. */
 void report_set_controller(struct noded *d);
+/* The controllers' hosts as configured now, when the present one is lost. */
+void report_set_hosts(struct noded *d);
 int report_new(struct noded *d, struct reporter **ret_reporter);
 void report_start(struct reporter *r);
 void report_close(struct reporter *r);

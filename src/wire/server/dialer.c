@@ -45,7 +45,7 @@ enum phase {
 struct greeting {
     uv_work_t work;
     struct dialer *d;
-    const struct client_target *target; /* constant while d is held; a Hello's is `as` */
+    const struct client_target *target; /* constant while d->working; a Hello's is `as` */
     struct client_target as;            /* borrowed parts of a target */
     uint64_t attempt;
     unsigned method;
@@ -66,6 +66,9 @@ struct dialer {
     struct link_loop ll;
     struct client_target *targets; /* strings owned */
     size_t n_targets, target;
+    struct client_target *fresh; /* NULL, or those to go by once the present attempts are over */
+    size_t n_fresh;
+    unsigned working; /* greetings, which read the targets */
     uid_t slurm_uid;
     struct dialer_hooks hooks;
     void *ctx;
@@ -133,11 +136,56 @@ static int target_own(struct client_target *t)
     return r;
 }
 
+static void free_targets(struct client_target *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        target_free(&list[i]);
+    free(list);
+}
+
+static int own_targets(const struct client_target *targets, size_t n, struct client_target **ret)
+{
+    struct client_target *list = calloc(n, sizeof(*list));
+    int r = list ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        list[i] = targets[i];
+        r = target_own(&list[i]);
+        if (r < 0)
+            free_targets(TAKE_PTR(list), i + 1);
+    }
+    *ret = list;
+    return r;
+}
+
+static bool host_same(const struct client_target *a, const struct client_target *b)
+{
+    if (a->port != b->port || !a->host || !b->host)
+        return a->port == b->port && a->host == b->host;
+    return strcmp(a->host, b->host) == 0;
+}
+
+/* No attempt is under way: go by the other targets, if there are any.  `target` stays the one that
+ * it was; where that is gone, the next is the first. */
+static void renew_targets(struct dialer *d)
+{
+    size_t at = 0;
+
+    if (!d->fresh || d->working)
+        return;
+    while (at < d->n_fresh && !host_same(&d->fresh[at], &d->targets[d->target]))
+        at++;
+    free_targets(d->targets, d->n_targets);
+    d->targets = TAKE_PTR(d->fresh);
+    d->n_targets = d->n_fresh;
+    d->target = at < d->n_targets ? at : SIZE_MAX;
+    d->n_fresh = 0;
+}
+
 static void destroy_dialer(struct dialer *d)
 {
-    for (size_t i = 0; i < d->n_targets; i++)
-        target_free(&d->targets[i]);
-    free(d->targets);
+    free_targets(d->targets, d->n_targets);
+    free_targets(d->fresh, d->n_fresh);
     if (d->addrs)
         uv_freeaddrinfo(d->addrs);
     link_loop_done(&d->ll);
@@ -355,6 +403,15 @@ static void greeting_free(struct greeting *g)
     free(g);
 }
 
+static void end_greeting(struct greeting *g)
+{
+    struct dialer *d = g->d;
+
+    greeting_free(g);
+    d->working--;
+    release_dialer(d);
+}
+
 static void make_hello(uv_work_t *work)
 {
     struct greeting *g = work->data;
@@ -380,8 +437,7 @@ static void send_hello(uv_work_t *work, int status)
             (void)link_send_take(&d->link, TAKE_PTR(g->buf), g->len, false); /* else it closes */
         }
     }
-    greeting_free(g);
-    release_dialer(d);
+    end_greeting(g);
 }
 
 /* The identity to claim has been chosen; version and nonce come from the challenge. */
@@ -418,6 +474,7 @@ static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
         return;
     }
     d->holds++;
+    d->working++;
     if (g->method == PST__AUTH_METHOD__AUTH_MUNGE &&
         uv_queue_work(d->loop, &g->work, make_hello, send_hello) == 0)
         return;
@@ -459,8 +516,7 @@ static void reply_checked(uv_work_t *work, int status)
             link_pause(&d->link, false);
         }
     }
-    greeting_free(g);
-    release_dialer(d);
+    end_greeting(g);
 }
 
 /* The server let us in. Is it the server that we mean?  Takes reply. */
@@ -482,6 +538,7 @@ static void check_server(struct dialer *d, Pst__HelloReply *reply)
                             .reply = reply };
     d->sent = (struct hello_sent){ 0 };
     d->holds++;
+    d->working++;
     link_pause(&d->link, true); /* what follows is sealed */
     if (g->method == PST__AUTH_METHOD__AUTH_MUNGE &&
         uv_queue_work(d->loop, &g->work, check_reply, reply_checked) == 0)
@@ -564,8 +621,10 @@ static void on_link_closed(struct link *l)
     (void)snprintf(why, sizeof(why), "%s", l->why[0] ? l->why : "closed by the peer");
     d->linked = false;
     d->attempt++;
-    if (was == UP)
+    if (was == UP) {
         go_down(d, why); /* the hook may close us */
+        renew_targets(d);
+    }
     if (!d->closing && was == UP && d->passing) {
         d->passing = false;
         d->backoff_ms = d->backoff_before_ms;
@@ -738,6 +797,8 @@ static void on_timer(uv_timer_t *timer)
 
     if (d->phase == IDLE) {
         d->why[0] = '\0';
+        renew_targets(d);
+        d->target = 0;
         try_next(d);
     } else if (d->phase == UP) {
         link_tick(&d->link, now_mono_us(), STALL_US);
@@ -753,7 +814,7 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
                const struct dialer_hooks *hooks, void *ctx, struct dialer **ret_dialer)
 {
     struct dialer *d;
-    int r = 0;
+    int r;
 
     if (n == 0)
         return -EINVAL;
@@ -765,14 +826,11 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
     d->hooks = *hooks;
     d->ctx = ctx;
     d->backoff_ms = BACKOFF_MIN_MS;
-    d->targets = calloc(n, sizeof(*d->targets));
-    if (!d->targets || link_loop_init(&d->ll, loop) < 0)
+    r = own_targets(targets, n, &d->targets);
+    if (r == 0)
+        d->n_targets = n;
+    if (link_loop_init(&d->ll, loop) < 0)
         r = -ENOMEM;
-    for (size_t i = 0; i < n && r == 0; i++) {
-        d->targets[i] = targets[i];
-        d->n_targets = i + 1;
-        r = target_own(&d->targets[i]);
-    }
     if (r < 0) {
         destroy_dialer(d);
         return r;
@@ -784,12 +842,33 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
     return 0;
 }
 
+int dialer_set_targets(struct dialer *d, const struct client_target *targets, size_t n)
+{
+    struct client_target *list;
+    int r = n ? own_targets(targets, n, &list) : -EINVAL;
+
+    if (r < 0)
+        return r;
+    free_targets(d->fresh, d->n_fresh);
+    d->fresh = list;
+    d->n_fresh = n;
+    return 0;
+}
+
+static void give_tls(struct client_target *list, size_t n, struct tls_ctx *tls)
+{
+    for (size_t i = 0; i < n; i++) {
+        (void)tls_ctx_unref(list[i].tls); /* always NULL */
+        list[i].tls = tls_ctx_ref(tls);
+    }
+}
+
 void dialer_set_tls(struct dialer *d, struct tls_ctx *tls)
 {
-    for (size_t i = 0; i < d->n_targets && tls; i++) {
-        (void)tls_ctx_unref(d->targets[i].tls); /* always NULL */
-        d->targets[i].tls = tls_ctx_ref(tls);
-    }
+    if (!tls)
+        return;
+    give_tls(d->targets, d->n_targets, tls);
+    give_tls(d->fresh, d->n_fresh, tls);
 }
 
 void dialer_start(struct dialer *d)
@@ -802,12 +881,19 @@ static void on_timer_closed(uv_handle_t *handle)
     release_dialer(handle->data);
 }
 
+static void give_controller(struct client_target *list, size_t n, const uint8_t *key,
+                            bool may_relearn)
+{
+    for (size_t i = 0; i < n; i++) {
+        list[i].controller_key = key;
+        list[i].may_relearn = may_relearn;
+    }
+}
+
 void dialer_set_controller(struct dialer *d, const uint8_t *key, bool may_relearn)
 {
-    for (size_t i = 0; i < d->n_targets; i++) {
-        d->targets[i].controller_key = key;
-        d->targets[i].may_relearn = may_relearn;
-    }
+    give_controller(d->targets, d->n_targets, key, may_relearn);
+    give_controller(d->fresh, d->n_fresh, key, may_relearn);
 }
 
 void dialer_next(struct dialer *d, const char *why)

@@ -28,6 +28,9 @@ struct dialer_hooks {
 int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, uid_t slurm_uid,
                const struct dialer_hooks *hooks, void *ctx, struct dialer **ret_dialer);
 void dialer_start(struct dialer *d);
+/* Others, once the present connection is lost, or all of the present ones have been tried.  -EINVAL
+ * none, -ENOMEM: those from before stay. */
+int dialer_set_targets(struct dialer *d, const struct client_target *targets, size_t n);
 /* Another certificate, for connections to come; NULL changes nothing.  A reference is taken. */
 void dialer_set_tls(struct dialer *d, struct tls_ctx *tls);
 /* Who the controllers are, for connections to come; key stays as long as the dialer.  may_relearn:

@@ -275,22 +275,51 @@ def test_a_standby_answers_queries_with_their_age(make):
     assert c.run("squeue", "-h", "-o", "%i").err == ""
 
 
+def start_without_files(c, program_name, name, address, *options):
+    """A daemon that knows that controller alone, and no file but the key."""
+    run = c.dir / "run" / name
+    run.mkdir(exist_ok=True)
+    env = {k: v for k, v in {**c.env, **c.daemon_env_change}.items() if k != "SLURM_CONF"}
+    daemon = Daemon(f"{program_name}-{name}", [program(program_name), "-D", *options, "--conf-server", f"{address}:{c.port}"],
+                    c.dir / f"log/{program_name}-{name}",
+                    {**env, "RUNTIME_DIRECTORY": str(run), "SLURM_SACK_KEY": str(c.conf.parent / "slurm.key")})
+    c.slurmds[name] = daemon
+    return daemon
+
+
 def test_node_without_files_asks_a_standby(make):
     """It asks on until that controller has control, or another one answers at the address."""
     c = make(nodes=2, conf="SlurmctldParameters=enable_configless\n")
     c.slurmds["node2"].stop()
-    run = c.dir / "run/node2"
-    run.mkdir()
-    env = {k: v for k, v in {**c.env, **c.daemon_env_change}.items() if k != "SLURM_CONF"}
-    node = Daemon("slurmd-node2", [program("slurmd"), "-D", "-N", "node2", "--conf-server", f"127.0.0.2:{c.port}"],
-                  c.dir / "log/slurmd-node2", {**env, "RUNTIME_DIRECTORY": str(run), "SLURM_SACK_KEY": str(c.conf.parent / "slurm.key")})
-    c.slurmds["node2"] = node
+    node = start_without_files(c, "slurmd", "node2", "127.0.0.2", "-N", "node2")
     said = c.dir / "log/slurmd-node2.stderr"
     wait_until(lambda: not node.alive() or "in standby mode; " in said.read_text(), "it is told that this one stands by", 30)
     assert node.alive(), said.read_text()
     c.run("scontrol", "takeover")
     c.wait_active("ctl2")
     assert c.run("srun", "-w", "node2", "hostname").rc == 0
+
+
+def test_controller_that_a_reconfigure_adds(make):
+    """Daemons that began with one controller go on with another that was added since, without a restart."""
+    c = make(controllers=1, nodes=2, conf="SlurmctldParameters=enable_configless\n")
+    c.slurmds["node2"].stop()
+    start_without_files(c, "slurmd", "node2", "127.0.0.1", "-N", "node2")
+    kept = c.dir / "spool/node2/conf-cache/current/slurm.conf"
+    wait_until(lambda: kept.exists(), "node2 has the configuration with one controller", 30)
+    c.hosts.append("ctl2")
+    c.write_conf()
+    c.run("scontrol", "reconfigure")
+    for name in c.node_names:
+        wait_until(lambda: "configuration read again" in (c.dir / f"log/slurmd-{name}.log").read_text(), f"{name} has it")
+    c.start_one("ctl2")
+    c.ctlds["ctl1"].kill()
+    c.wait_active("ctl2", 30)
+    c.wait_nodes()
+    job = c.sbatch("-N2", "--wrap", "srun sh -c 'echo $SLURM_JOB_ID $SLURMD_NODENAME >> ran'")
+    c.wait_end(job, 40)
+    assert c.job(job)["JobState"] == "COMPLETED"
+    assert sorted((c.work / "ran").read_text().split("\n"))[1:] == [f"{job} node1", f"{job} node2"]
 
 
 def test_takeover_refuses_nobody(make):

@@ -411,6 +411,54 @@ static void test_dialer_next(void **state)
     stop(&second);
 }
 
+/* Run the loop until that server has a connection, and is the one that is spoken to. */
+static void expect_at(struct dial_state *s, struct fixture *f, unsigned ups)
+{
+    run_until(s, &s->ups, ups);
+    assert_int_equal(server_connections(f->server), 1);
+}
+
+/* Other targets hold from the next attempt on: the connection that is there stays. */
+static void test_dialer_set_targets(void **state)
+{
+    struct fixture first, second, third;
+    struct client_target targets[2];
+    struct dial_state s;
+    uint32_t id;
+
+    start(&first, NULL);
+    start(&second, NULL);
+    start(&third, NULL);
+    targets[0] = target_of(&first, false);
+    open_dialer(&s, targets, 1);
+    expect_at(&s, &first, 1);
+    assert_int_equal(dialer_set_targets(s.d, targets, 0), -EINVAL);
+    targets[1] = target_of(&third, false);
+    assert_int_equal(dialer_set_targets(s.d, targets, 2), 0);
+    targets[1] = target_of(&second, false);
+    assert_int_equal(dialer_set_targets(s.d, targets, 2), 0); /* the last word counts */
+    assert_int_equal(dialer_request(s.d, OP_PING, NULL, &id), 0);
+    run_until(&s, &s.ok, 1);
+    dialer_next(s.d, "it is the standby"); /* the first is known still: the second comes next */
+    expect_at(&s, &second, 2);
+    targets[0] = target_of(&third, false); /* neither of those that were */
+    assert_int_equal(dialer_set_targets(s.d, targets, 1), 0);
+    dialer_next(s.d, "it is the standby");
+    expect_at(&s, &third, 3);
+    stop(&third); /* nobody is there any more: all are tried again and again */
+    run_until(&s, &s.downs, 3);
+    for (unsigned i = 0; i < 10; i++)
+        (void)uv_run(&s.loop, UV_RUN_ONCE);
+    targets[0] = target_of(&first, false);
+    assert_int_equal(dialer_set_targets(s.d, targets, 1), 0);
+    expect_at(&s, &first, 4);
+    targets[0] = target_of(&second, false);
+    assert_int_equal(dialer_set_targets(s.d, targets, 1), 0); /* never used */
+    close_dialer(&s);
+    stop(&first);
+    stop(&second);
+}
+
 /* A controller asks nodes for what access.def gives it, and for nothing else. */
 static void ask_for_too_much(void *ctx, struct conn *c, const struct frame *frame)
 {
@@ -488,7 +536,7 @@ int main(void)
         cmocka_unit_test(test_dialer_never_up),      cmocka_unit_test(test_dialer_meets_liars),
         cmocka_unit_test(test_dialer_meets_silence), cmocka_unit_test(test_dialer_unknown_host),
         cmocka_unit_test(test_dialer_next),          cmocka_unit_test(test_dialer_refuses),
-        cmocka_unit_test(test_dialer_tls),
+        cmocka_unit_test(test_dialer_tls),           cmocka_unit_test(test_dialer_set_targets),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
