@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/process/daemonize.h"
 #include "base/process/inherit.h"
+#include "conf/conf.h"
 #include "configless/confcache.h"
 #include "configless/conffetch.h"
 #include "configless/conflink.h"
@@ -55,8 +56,9 @@ struct sackd {
     struct daemon_options o;
     const char *conf_server, *key_option, *ca_option;
     bool once;
-    struct confservers servers;
-    bool encrypted; /* a controller has said so */
+    struct confservers given;   /* by --conf-server or DNS */
+    struct confservers servers; /* these, and the controllers of the configuration behind them */
+    bool encrypted;             /* a controller has said so */
     struct hostfiles host;
     struct confcache cache;
     ProtobufCBinaryData digest; /* of what is kept; owned */
@@ -95,6 +97,42 @@ static const struct daemon_head head = {
     .take_own = take_option,
 };
 
+static bool server_known(const struct confservers *servers, const char *host, uint16_t port)
+{
+    for (size_t i = 0; i < servers->n; i++)
+        if (servers->list[i].port == port && strcmp(servers->list[i].host, host) == 0)
+            return true;
+    return false;
+}
+
+/* Controllers that were added, or have moved, since --conf-server was written. */
+static void add_controllers(struct sackd *d, const char *path)
+{
+    _cleanup_(conf_free) struct conf *conf = NULL;
+    struct conf_problems problems = { 0 };
+    const char *hosts[CONFSERVER_MAX];
+    struct err err = { .text = "" };
+    size_t n = 0;
+
+    if (conf_load(path, CONF_CLIENT, &conf, &problems, &err) == 0)
+        n = conf_ctld_addrs(conf, hosts, ARRAY_SIZE(hosts));
+    else
+        log_error("the controllers stay what they were: %s", err.text);
+    conf_problems_done(&problems);
+    if (n)
+        d->servers = d->given;
+    for (size_t i = 0; i < n && d->servers.n < CONFSERVER_MAX; i++) {
+        struct confserver *s = &d->servers.list[d->servers.n];
+        uint16_t port = conf_ctld_port(conf);
+
+        if (strlen(hosts[i]) >= sizeof(s->host) || server_known(&d->servers, hosts[i], port))
+            continue;
+        (void)snprintf(s->host, sizeof(s->host), "%s", hosts[i]);
+        s->port = port;
+        d->servers.n++;
+    }
+}
+
 /* Keep a configuration and let the link lead to it. */
 static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *err)
 {
@@ -114,6 +152,7 @@ static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *er
     confcache_clean(&d->cache); /* commands read a file at once */
     conflink_write(d->cache.root);
     log_info("the configuration is in %s", conf);
+    add_controllers(d, conf);
     return 0;
 }
 
@@ -132,11 +171,15 @@ static int find_servers(struct sackd *d, struct err *err)
 {
     int r;
 
-    if (d->conf_server)
-        return confserver_parse(d->conf_server, &d->servers, err);
-    r = confserver_from_dns(&d->servers, err);
-    if (r < 0)
-        err_prefix(err, "there is no --conf-server");
+    if (d->conf_server) {
+        r = confserver_parse(d->conf_server, &d->given, err);
+    } else {
+        r = confserver_from_dns(&d->given, err);
+        if (r < 0)
+            err_prefix(err, "there is no --conf-server");
+    }
+    if (r == 0)
+        d->servers = d->given;
     return r;
 }
 

@@ -322,6 +322,24 @@ def test_controller_that_a_reconfigure_adds(make):
     assert sorted((c.work / "ran").read_text().split("\n"))[1:] == [f"{job} node1", f"{job} node2"]
 
 
+def test_login_node_follows_an_added_controller(make):
+    """sackd that was told of one controller gets the configuration from the other, which it was not told of."""
+    c = make(controllers=1, nodes=1, conf="SlurmctldParameters=enable_configless\n")
+    kept = c.dir / "run/login/conf/slurm.conf"
+    start_without_files(c, "sackd", "login", "127.0.0.1")
+    wait_until(lambda: kept.exists(), "sackd has the configuration", 30)
+    c.hosts.append("ctl2")
+    c.write_conf()
+    c.run("scontrol", "reconfigure")
+    wait_until(lambda: "SlurmctldHost=ctl2" in kept.read_text(), "sackd knows the other one", 30)
+    c.start_one("ctl2")
+    c.ctlds["ctl1"].kill()
+    c.wait_active("ctl2", 30)
+    c.write_conf(c.conf_text() + "MaxArraySize=77\n")
+    c.run("scontrol", "reconfigure")
+    wait_until(lambda: "MaxArraySize=77" in kept.read_text(), "sackd follows it", 40)
+
+
 def test_takeover_refuses_nobody(make):
     """Control goes to and fro in order while clients submit: what the one leaves to the other is asked again, and taken once."""
     c = make(controllers=3)
