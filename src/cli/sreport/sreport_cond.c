@@ -204,7 +204,7 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
         argwords_add(&r->clusters, &r->n_clusters, value);
         return true;
     case K_END:
-        *end = parse_time(value, *end);
+        *end = MIN(parse_time(value, *end), now_us()); /* the hours to come are in no report */
         return true;
     case K_FORMAT:
         add_format(c, value);

@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
@@ -11,7 +12,7 @@ from accounting import Dbd, storage_of
 from conftest import program, wait_until
 
 HOUR = 3600
-DAY0 = 1793491200  # 2026-11-01T00:00:00 UTC
+DAY0 = 1635724800  # 2021-11-01T00:00:00 UTC
 RULE = "-" * 80
 TRES = {"cpu": 1, "mem": 2, "energy": 3, "node": 4}
 
@@ -61,7 +62,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def sreport(store):
-    def run(*argv, rc=0, stdin=None, when=("start=2026-11-01T00:00:00", "end=2026-11-01T02:30:00")):
+    def run(*argv, rc=0, stdin=None, when=("start=2021-11-01T00:00:00", "end=2021-11-01T02:30:00")):
         env = {**os.environ, "SLURM_CONF": str(store), "TZ": "UTC"}
         done = subprocess.run([program("sreport"), *argv, *when], env=env, capture_output=True, text=True, input=stdin,
                               timeout=30)
@@ -78,7 +79,7 @@ def table(text):
 def test_account_by_user(sreport):
     out = sreport("cluster", "AccountUtilizationByUser").stdout
     assert out.splitlines()[:4] == [
-        RULE, "Cluster/Account/User Utilization 2026-11-01T00:00:00 - 2026-11-01T02:59:59 (10800 secs)",
+        RULE, "Cluster/Account/User Utilization 2021-11-01T00:00:00 - 2021-11-01T02:59:59 (10800 secs)",
         "Usage reported in CPU Minutes", RULE]
     rows = table(out)
     assert rows[0] == "  Cluster         Account     Login     Proper Name     Used   Energy "
@@ -118,8 +119,11 @@ def test_whole_hours(sreport):
     """An hour that has begun by the end counts; one that begins with it does not."""
     def head(*when):
         return sreport("user", "top", when=when).stdout.splitlines()[1]
-    assert head("start=2026-11-01", "end=2026-11-02").endswith("2026-11-01T00:00:00 - 2026-11-01T23:59:59 (86400 secs)")
-    assert head("start=2026-11-01", "end=2026-11-01T02:00:01").endswith("- 2026-11-01T02:59:59 (10800 secs)")
+    assert head("start=2021-11-01", "end=2021-11-02").endswith("2021-11-01T00:00:00 - 2021-11-01T23:59:59 (86400 secs)")
+    assert head("start=2021-11-01", "end=2021-11-01T02:00:01").endswith("- 2021-11-01T02:59:59 (10800 secs)")
+    began, lines, ended = time.time(), [head("start=2021-11-01", end) for end in ("end=now", "end=now+400days")], time.time()
+    last = {time.strftime("- %Y-%m-%dT%H:59:59", time.gmtime(at)) for at in (began - 1, ended)}  # no hour to come
+    assert {line[line.index("- "):].partition(" (")[0] for line in lines} <= last, lines
     assert head().endswith("T00:59:59 (90000 secs)")  # yesterday and an hour, as the incumbent reports
 
 
@@ -136,9 +140,9 @@ def test_utilization(sreport):
     assert table(text)[2].split() == ["demo", "cpu", "32(16.43%)", "3(1.56%)", "2(0.78%)", "156(81.20%)", "0(0.03%)",
                                       "192(100.00%)"]
     # one hour, and none
-    out = sreport("-nP", "cluster", "util", when=("start=2026-11-01T01:00:00", "end=2026-11-01T01:10:00")).stdout
+    out = sreport("-nP", "cluster", "util", when=("start=2021-11-01T01:00:00", "end=2021-11-01T01:10:00")).stdout
     assert out == "demo|631|60|30|3118|1|3840\n"
-    assert not sreport("-nP", "cluster", "util", when=("start=2026-12-01", "end=2026-12-02")).stdout
+    assert not sreport("-nP", "cluster", "util", when=("start=2021-12-01", "end=2021-12-02")).stdout
 
 
 def test_command_line(sreport):
@@ -165,7 +169,7 @@ def test_command_line(sreport):
     assert done.stderr == "Invalid time specification (pos=0): foo\n"
     assert "Cluster Utilization" in done.stdout
     assert sreport(when=(), stdin="").stdout == "sreport: \n"
-    said = sreport(when=(), stdin="parsable2\nuser top start=2026-11-01 end=2026-11-01T02:01 users=2002\n!!\nexit\n")
+    said = sreport(when=(), stdin="parsable2\nuser top start=2021-11-01 end=2021-11-01T02:01 users=2002\n!!\nexit\n")
     assert said.stdout.count("demo|b0b||chem|60|0\n") == 2
     assert "cluster Utilization" in sreport("help", when=()).stdout
 
@@ -273,14 +277,14 @@ def test_reservations(sreport):
     assert rows[0] == ("  Cluster      Name               Start                 End      TRES Name            Allocated"
                        "                 Idle ")
     assert [row.split() for row in rows[2:]] == [
-        ["demo", "dlc", "2026-11-01T00:00:00", "2026-11-01T02:00:00", "cpu", "120", "840"],
-        ["demo", "dlc", "2026-11-01T00:00:00", "2026-11-01T02:00:00", "license/x", "0", "240"]]
+        ["demo", "dlc", "2021-11-01T00:00:00", "2021-11-01T02:00:00", "cpu", "120", "840"],
+        ["demo", "dlc", "2021-11-01T00:00:00", "2021-11-01T02:00:00", "license/x", "0", "240"]]
     out = sreport("-nP", "-T", "cpu", "-t", "percent", "reservation", "utilization", "names=dlc", "nodes=n2",
                   "format=name,allocated,idle,trescount,flags,nodes,totaltime").stdout
     assert out == "dlc|12.50%|87.50%|8|MAINT,FLEX|n[1-2]|100.00%\n"
     # of one hour alone
     out = sreport("-nP", "-T", "cpu", "reservation", "utilization", "format=allocated,idle",
-                  when=("start=2026-11-01T01:00:00", "end=2026-11-01T01:30:00")).stdout
+                  when=("start=2021-11-01T01:00:00", "end=2021-11-01T01:30:00")).stdout
     assert out == "120|360\n"
     assert sreport("-nP", "reservation", "utilization", "nodes=n3").stdout == ""
     assert sreport("-nP", "reservation", "utilization", "names=other").stdout == ""
