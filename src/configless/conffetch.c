@@ -89,6 +89,8 @@ static int ask_server(struct conffetch *f, const struct confserver *s, const Pst
 
     if (r == 0)
         r = call_server(c, req, ret, err);
+    else if (r == -ETIMEDOUT)
+        r = -EHOSTUNREACH; /* that one alone: a controller that waits with us has been reached */
     if (r == 0 && !f->ca_file && (*ret)->n_files) {
         r = fetchtls_judge(*ret, err);
         if (r < 0) {
