@@ -233,6 +233,7 @@ class Job(Record):
     task_nodes: str | None = None
     fed_started: bool | None = None
     node_range: bool | None = None
+    got_preferred: bool | None = None
     power_pending: bool | None = None
 
 
@@ -596,6 +597,7 @@ Job.FIELDS = {
     "task_nodes": ("task_nodes", "text"),
     "fed_started": ("fed_started", "bool"),
     "node_range": ("node_range", "bool"),
+    "got_preferred": ("got_preferred", "bool"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -231,7 +231,7 @@ static bool take_throttle(const char **p, uint32_t *ret)
     bool negative = **p == '-';
     uint32_t n = 0;
 
-    *p += negative;
+    *p += negative || **p == '+';
     if (**p >= '0' && **p <= '9' && !take_number(p, UINT32_MAX - 1, &n))
         return false;
     *ret = negative ? 0 : n;

@@ -391,6 +391,7 @@ struct sched_alloc_node {
 struct sched_alloc {
     struct sched_alloc_node *nodes; /* by node id order */
     size_t nnodes;
+    bool preferred; /* they have what the job prefers (sched_job.prefer) */
 };
 
 enum sched_why { /* why a job does not start; the first that holds */

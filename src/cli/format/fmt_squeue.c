@@ -139,7 +139,7 @@ GET_TIME(get_eligible, job_eligible_us(r))
 GET_TIME(get_end, job_end_us(r))
 GET_TEXT(get_exc_nodes, j->exc_nodes, "")
 GET_FIXED(get_exclusive, job_exclusive(j))
-GET_TEXT(get_features, j->features, "(null)")
+GET_TEXT(get_features, job_features(j), "(null)")
 GET_NUM(get_gid, j->gid)
 GET_FIXED(get_group, job_group(j))
 GET_NUM(get_job_id, j->job_id)
@@ -411,7 +411,7 @@ static const struct fmt_field job_rows[] = {
     { 'x', false, "ExcNodes", "EXC_NODES", get_exc_nodes, NULL, "exc_nodes" },
     { 0, false, "Exclusive", "EXCLUSIVE", get_exclusive, NULL, "exclusive whole_nodes" },
     { 0, false, "exit_code", "EXIT_CODE", get_exit_code, NULL, "exit_status" },
-    { 'f', false, "Feature", "FEATURES", get_features, NULL, "features" },
+    { 'f', false, "Feature", "FEATURES", get_features, NULL, "features prefer got_preferred" },
     { 'G', false, "GroupId", "GROUP", get_gid, num_gid, "gid" },
     { 'g', false, "GroupName", "GROUP", get_group, NULL, "gid group_name" },
     { 0, false, "HetJobId", "HET_JOB_ID", get_het_id, NULL, "het_job_id" },

@@ -156,7 +156,7 @@ static void put_times(struct json *js, const struct job_row *r)
     json_exit_code(js, "exit_code", j->exit_status);
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
-    json_str(js, "features", j->features);
+    json_str(js, "features", job_features(j));
     json_str(js, "federation_origin", j->fed_origin);
     json_str(js, "federation_siblings_active", j->fed_siblings_active);
     json_str(js, "federation_siblings_viable", j->fed_siblings_viable);

@@ -342,7 +342,7 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
     strbuf_add(sb, " MinTmpDiskNode=");
     put_mib(sb, j->tmp_disk_mib, false);
     next_line(sb, o);
-    strbuf_addf(sb, "Features=%s DelayBoot=", text_or(j->features, "(null)"));
+    strbuf_addf(sb, "Features=%s DelayBoot=", text_or(job_features(j), "(null)"));
     put_hms(sb, j->has_delay_boot_s ? j->delay_boot_s : 0);
     if (j->prefer) {
         next_line(sb, o);

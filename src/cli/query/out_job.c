@@ -322,6 +322,11 @@ uint32_t job_nodes(const Pst__JobRecord *j)
     return MAX(j->min_nodes ? j->min_nodes : 1, j->least_nodes);
 }
 
+const char *job_features(const Pst__JobRecord *j)
+{
+    return j->has_got_preferred && j->got_preferred ? j->prefer : j->features;
+}
+
 uint32_t job_max_nodes(const Pst__JobRecord *j)
 {
     uint32_t most = j->has_max_nodes && j->max_nodes ? j->max_nodes : j->num_tasks;

@@ -70,6 +70,8 @@ bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimit
 uint32_t job_nodes(const Pst__JobRecord *j); /* held, or asked for */
 /* Of a job that waits: as many as it may get, without a number of its own a node a task. */
 uint32_t job_max_nodes(const Pst__JobRecord *j);
+/* What its nodes have: what it prefers, where it got that, else what it asks for; or NULL. */
+const char *job_features(const Pst__JobRecord *j);
 uint32_t job_cpus(const Pst__JobRecord *j);
 uint32_t job_asked_cpus(const Pst__JobRecord *j); /* without those that whole cores add */
 bool job_holds_nodes(const Pst__JobRecord *j);

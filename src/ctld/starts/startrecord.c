@@ -174,6 +174,8 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
         SET(set, whole_nodes, !(old->has_whole_nodes && old->whole_nodes));
     add_ranks(ctld, alloc);
     set->alloc = alloc;
+    if (old->prefer)
+        SET(set, got_preferred, d->alloc.preferred);
     if (old->has_core_spec)
         SET(alloc, total_cpus, effective_cpus(c, alloc));
     SET(set, released, false);

@@ -506,7 +506,7 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
 int layout(const struct pick *p, struct sched_alloc *ret)
 {
     const struct fitvec *v = &p->s->chosen;
-    struct sched_alloc a = { .nnodes = v->n };
+    struct sched_alloc a = { .nnodes = v->n, .preferred = p->liked };
     size_t ngres = 0, nwords = 0;
     struct sched_alloc_gres *gres;
     uint64_t *words;

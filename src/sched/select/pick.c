@@ -354,8 +354,10 @@ int pick_nodes(struct pick *p)
     p->topo = TOPO_WHY_NONE;
     if (r == 0 && !p->idle && !p->plan && pick_least_cpus(p) > free_at_most(p))
         return 0; /* with no look at any node */
-    for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++)
+    for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++) {
+        p->liked = p->cls->alts[i].liked;
         r = try_counts(p, &p->cls->alts[i]);
+    }
     if (r == 1 && p->tasks)
         share_out(p);
     if (r == 1)

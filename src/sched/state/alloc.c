@@ -87,6 +87,7 @@ int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_allo
         alloc_done(ret);
         return r;
     }
+    ret->preferred = from->preferred;
     for (size_t i = 1; i < ret->nnodes; i++) {
         if (ret->nodes[i - 1].node_id >= ret->nodes[i].node_id) {
             qsort(ret->nodes, ret->nnodes, sizeof(*ret->nodes), by_id);

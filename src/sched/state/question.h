@@ -53,5 +53,6 @@ struct pick {
     /* derived by pick_nodes(): what is asked of the set of nodes */
     uint32_t tasks, each;      /* in total; or when that is 0 on each node */
     uint32_t min, max, prefer; /* nodes */
+    bool liked;                /* they are as the job prefers */
     bool counted;              /* a layer of mode 3 limits how many: hrespick.h */
 };

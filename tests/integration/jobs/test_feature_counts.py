@@ -1,5 +1,6 @@
-"""Counts of features (-C '[a*1&b*2]') beside -N, -n and a list of nodes."""
+"""Counts of features (-C '[a*1&b*2]') beside -N, -n and a list of nodes; features that a job prefers."""
 
+import json
 import re
 
 import pytest
@@ -33,3 +34,30 @@ def test_more_counted_than_asked_for(pairs, words):
     """-N bounds them: such a job starts nowhere."""
     done = pairs.run("sbatch", *words, "--wrap=true", check=False)
     assert (done.rc, done.out, done.err) == (1, "", f"sbatch: error: Batch job submission failed: {UNAVAILABLE}")
+
+
+def features(c, job):
+    shown = c.run("scontrol", "show", "job", str(job)).out
+    told = json.loads(c.run("squeue", "--json", "-j", str(job)).out)["jobs"][0]["features"]
+    row = c.run("squeue", "-h", "-j", str(job), "-o", "%f").out.rstrip("\n")
+    return row, re.search(r"Features=(\S+) ", shown)[1], told
+
+
+def test_features_of_a_job_that_prefers_others(pairs):
+    """They are those preferred where the job got such nodes, until it waits again; else those that it must have."""
+    whole = ["--exclusive", "-o", "/dev/null"]
+    held = pairs.sbatch("-H", *whole, "-C", "b", "--prefer=a", wrap="sleep 300")
+    assert features(pairs, held) == ("b", "b", "b")
+    pairs.run("scontrol", "release", str(held))
+    plain = pairs.sbatch(*whole, "--prefer=a", wrap="sleep 300")
+    for job in held, plain:
+        pairs.wait_state(job, "RUNNING")
+        assert features(pairs, job) == ("a", "a", "a")
+    late = pairs.sbatch(*whole, "--prefer=a", wrap="sleep 300"), pairs.sbatch(*whole, "-C", "b", "--prefer=a", wrap="sleep 300")
+    for job, own in zip(late, (("(null)", "(null)", ""), ("b", "b", "b"))):
+        assert pairs.wait_state(job, "RUNNING")["NodeList"] in ("node3", "node4")
+        assert features(pairs, job) == own
+    pairs.run("scontrol", "requeuehold", str(held))
+    pairs.wait_state(held, "PENDING")
+    assert features(pairs, held) == ("b", "b", "b")
+    pairs.run("scancel", *map(str, (held, plain, *late)))
