@@ -228,7 +228,7 @@ static const char *take_numeric(struct when *w, const char *p)
         return stop_at(w, digits > 2 && digits_value(p, 2) > 12 ? p : p + MIN(digits, (size_t)2));
     if (p && (*p == 'T' || *p == 't' || *p == '-') && isdigit((unsigned char)p[1]))
         return take_time(w, p + 1);
-    return p;
+    return p && mark == '-' && strcmp(p, "T") == 0 ? p + 1 : p; /* no time behind it: midnight */
 }
 
 /* Seconds of the unit at *p (abbreviated at will), advancing it; 0 when unknown. */

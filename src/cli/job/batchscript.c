@@ -192,6 +192,18 @@ static char open_quote(const char *text, size_t len, size_t *ret_from)
     return quote;
 }
 
+/* Does a word begin with a bare colon?  That parts the components of command lines alone. */
+static bool has_bare_colon(const char *text, size_t len, size_t *ret_from)
+{
+    for (size_t i = 0; i < len; i++) {
+        bool begins = i == 0 || isspace((unsigned char)text[i - 1]);
+
+        if (text[i] == ':' && begins && !open_quote(text, i, ret_from))
+            return i < 2 || text[i - 2] != '\\';
+    }
+    return false;
+}
+
 static int split_directive(const char *text, size_t len, const struct place *at, char *buf,
                            char **words)
 {
@@ -204,6 +216,11 @@ static int split_directive(const char *text, size_t len, const struct place *at,
         return -E2BIG;
     }
     len = words_before_comment(text, len);
+    if (has_bare_colon(text, len, &from)) {
+        cli_print_fatal("%s: line %u: Unexpected `:` in [%.*s]", at->name, at->line,
+                        (int)(len - from), text + from);
+        return -EINVAL;
+    }
     n = words_split(text, len, buf, words, SCRIPT_WORDS_MAX);
     if (n == -EINVAL) {
         quote = open_quote(text, len, &from);

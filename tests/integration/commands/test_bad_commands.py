@@ -70,6 +70,7 @@ SBATCH = [
     (["badopt.sh"], 255, "sbatch: unrecognized option '--foo=1'\n" + TRY["sbatch"]),
     (["badval.sh"], 1, 'sbatch: error: Invalid numeric value "abc" for --ntasks.\n'),
     (["quote.sh"], 1, re.compile(r"sbatch: (error|fatal): .*(quot|\").*\n")),
+    (["colon.sh"], 1, "sbatch: fatal: colon.sh: line 3: Unexpected `:` in [ : -H]\n"),
     # what the controller refuses
     (["-p", "main,nosuch", "job.sh"], 1, "sbatch: error: invalid partition specified: nosuch\n" + SUBMIT + "Invalid partition name specified\n"),
     (["-w", "node[1-", "job.sh"], 1, "sbatch: fatal: Invalid node list specified\n"),
@@ -138,13 +139,16 @@ OTHERS = [
     (["scontrol", "write", "batch_script", "99999"], 0, "job script retrieval failed: Invalid job id specified\n"),
     (["scontrol", "suspend", "99999"], 1, "Unexpected message received for job 99999\n"),
     (["sacct", "-j", "1x"], 1, "sacct: fatal: Bad job/step specified: 1x: JobID includes unexpected non-numeric characters\n"),
+    (["sacct", "-u", ""], 1, "sacct: error: Invalid user id: \n"),
+    (["sacct", "-u", ","], 1, "sacct: error: Invalid user id: ,\n"),
     (["sacct", "-E", "foo"], 1, "Invalid time specification (pos=0): foo\n"),
 ]
 
 SCRIPTS = {"job.sh": b"#!/bin/sh\ntrue\n", "empty.sh": b"", "blank.sh": b"\n  \n", "dos.sh": b"#!/bin/bash\r\necho x\r\n",
            "words.sh": b"echo hello\n", "nul.sh": b"#!/bin/bash\necho a\0b\n", "huge.sh": b"#!/bin/bash\n" + b"# x\n" * 1_200_000,
            "badopt.sh": b"#!/bin/bash\n#SBATCH --foo=1\n", "badval.sh": b"#!/bin/bash\n#SBATCH -n abc\n",
-           "quote.sh": b"#!/bin/bash\n#SBATCH --comment=\"never closed\n"}
+           "quote.sh": b"#!/bin/bash\n#SBATCH --comment=\"never closed\n",
+           "colon.sh": b"#!/bin/bash\n#SBATCH --comment=': a:b' -J \\:c\n#SBATCH -t1 : -H\n"}
 
 
 @pytest.fixture(scope="module")

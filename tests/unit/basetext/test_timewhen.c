@@ -41,6 +41,8 @@ static void test_days(void **state)
 {
     (void)state;
     assert_int_equal(meant("2024-02-29", Y2023_JUNE_1, false), Y2024_FEBRUARY_29);
+    assert_int_equal(meant("2024-02-29T", Y2023_JUNE_1, false), Y2024_FEBRUARY_29);
+    assert_int_equal(meant("2024-02-29Tx", Y2023_JUNE_1, false), -1);
     assert_int_equal(meant("2023-02-29", Y2023_JUNE_1, false), -1);
     assert_int_equal(meant("2100-02-29", Y2023_JUNE_1, false), -1); /* no leap year */
     assert_int_equal(meant("2000-02-29", Y2023_JUNE_1, false), 951782400);
@@ -113,10 +115,10 @@ static void test_instants(void **state)
 static void test_no_time(void **state)
 {
     static const char *const texts[] = {
-        "",           " ",           "T",         "-",        "tomorow",   "1",
-        "12345",      "1:2",         "1:",        ":30",      "2023-06",   "2023-06-",
-        "2023/06/01", "06/01/2",     "06/01/203", "06.01/23", "now now x", "noon\n",
-        "\xff",       "2023-06-01T", "06/",       "//",       "1/2/3/4",   "12:00XM",
+        "",           " ",       "T",         "-",        "tomorow",   "1",
+        "12345",      "1:2",     "1:",        ":30",      "2023-06",   "2023-06-",
+        "2023/06/01", "06/01/2", "06/01/203", "06.01/23", "now now x", "noon\n",
+        "\xff",       "06/",     "//",        "1/2/3/4",  "12:00XM",
     };
     _cleanup_free_ char *longest = malloc(100001);
     struct err err = { .text = "" };
@@ -124,8 +126,6 @@ static void test_no_time(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         print_message("# '%s'\n", texts[i]);
-        if (strcmp(texts[i], "2023-06-01T") == 0) /* what joins may end the text after a space */
-            continue;
         assert_int_equal(meant(texts[i], Y2023_JUNE_1, true), -1);
     }
     assert_int_equal(meant(NULL, Y2023_JUNE_1, true), -1);
