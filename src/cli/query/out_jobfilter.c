@@ -22,8 +22,6 @@ int jobfilter_take_users(void *at, const struct opt *opt, const char *arg, struc
 
     (void)opt, (void)err;
     f->me = false;
-    if (!arg[strspn(arg, ",")])
-        f->bad_user(arg); /* not one name */
     filter_add_users(&f->request.uids, &f->request.n_uids, arg, f->bad_user);
     return 0;
 }

@@ -13,6 +13,17 @@
 #include "cli/format/acctflags.h"
 #include "cli/sacct/sacct.h"
 
+/* A list without a name is a mistake here, and no filter of squeue. */
+static int take_users(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct jobfilter *f = at;
+
+    if (!arg[strspn(arg, ",")])
+        f->bad_user(arg);
+    return jobfilter_take_users(at, opt, arg, err);
+}
+#define TAKE_USERS OPT_TAKE(filter, take_users), OPT_GIVEN(filter.given)
+
 /* The group must be known. */
 static int take_groups(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
@@ -299,11 +310,11 @@ static const struct opt rows[] = {
     OPT("timelimit-min", 'k', OPT_REQ, OPT_TAKE(filter.limit, jobfilter_take_least_time), NULL,
         NULL, "time", "jobs with this limit, or with -K at least this"),
     OPT("truncate", 'T', OPT_NONE, OPT_FLAG(truncate), NULL, NULL, NULL, "cut times to the window"),
-    OPT("uid", 0, OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names"),
+    OPT("uid", 0, OPT_REQ, TAKE_USERS, NULL, NULL, "names"),
     OPT("units", 0, OPT_REQ, OPT_TAKE(unit, take_unit), NULL, NULL, "KMGTP", "unit of sizes"),
     OPT("use-local-uid", 0, OPT_NONE, OPT_FLAG(local_uid), NULL, NULL, NULL,
         "numbers of users as this machine has them, not as they were stored"),
-    OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names", "jobs of these users"),
+    OPT("user", 'u', OPT_REQ, TAKE_USERS, NULL, NULL, "names", "jobs of these users"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("wckeys", 'W', OPT_REQ, JOBFILTER_WCKEYS(filter), NULL, NULL, "keys",
         "jobs with these workload keys"),
